@@ -1,6 +1,7 @@
 //! `thrashlab ab`: two levels of one factor, run by turns until it is certain how they differ.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use analysis::ab::{AbLook, Stop};
 use anyhow::anyhow;
@@ -101,10 +102,12 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let folder = ab.folder().to_owned();
     let mut progress = args.lab.progress()?;
     let mut last = None;
+    let begun = Instant::now();
     let outcome = drive(&args.lab.options, &mut progress, |driver| ab.run(&mut last, driver));
+    let took = begun.elapsed();
     if let Some(look) = &last {
         show_look(args, look, &|| match outcome {
-            Ok(()) => changed_functions(&typed, look, &progress),
+            Ok(()) => changed_functions(&typed, args.alpha, look, took, &progress),
             Err(_) => Ok(None),
         })?;
     }
@@ -160,7 +163,9 @@ fn show_look(
 /// deterministic machine, or of two plain commands of this machine.
 fn changed_functions(
     typed: &TypedAb,
+    level: f64,
     look: &AbLook,
+    took: Duration,
     progress: &Progress,
 ) -> Result<Option<ChangedFunctions>, Failure> {
     if let Ok(functions) = ChangedFunctions::of(&look.comparison, progress)? {
@@ -173,7 +178,7 @@ fn changed_functions(
     let [Ok(first), Ok(second)] = lines.map(|line| words_of(line, "")) else { return Ok(None) };
     let [first_arm, second_arm] = &look.comparison.arms[..] else { return Ok(None) };
     let names = [first_arm, second_arm].map(|arm| arm.name.to_string());
-    let difference = sampled_difference(&[first, second], progress)?;
+    let difference = sampled_difference(&[first, second], level, took, progress)?;
     Ok(difference.map(|difference| ChangedFunctions { names, difference }))
 }
 

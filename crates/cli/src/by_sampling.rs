@@ -6,21 +6,28 @@ use std::time::{Duration, Instant};
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
-use profile::{CallStacks, Counted, Difference, FunctionPair, Part, SampledProfile};
+use model::units::format_duration;
+use profile::{Difference, Part, SampledProfile};
 use report::lost_records;
 use sampler::{Options, profile_command};
+use stats::randomised_blocks;
 
 use crate::by_function::if_possible;
 use crate::progress::Progress;
 use crate::{Failure, Result};
 
-/// Fewest pairs, from which an interval can exclude 0, and most. The verdict is known before, so that
-/// long commands are repeated as seldom as possible.
-const PAIRS: std::ops::RangeInclusive<usize> = 3..=20;
-/// After this time no further pair is begun.
-const ENOUGH: Duration = Duration::from_millis(1500);
-/// Commands that take longer are not repeated for it.
-const MOST: Duration = Duration::from_secs(20);
+/// Most blocks, each a run of both commands in random order.
+const MOST_BLOCKS: usize = 20;
+/// More blocks than the fewest with which a level can be reached show changes that are not much larger
+/// than the noise.
+const MORE_BLOCKS: usize = 4;
+/// After this time no further block is begun, if there are as many.
+const ENOUGH: Duration = Duration::from_secs(3);
+/// Commands of any length are observed for so long, and for as long as their comparison took.
+const MOST: Duration = Duration::from_secs(60);
+/// What takes longer is announced.
+const ANNOUNCED: Duration = Duration::from_secs(5);
+const ORDER_SEED: u64 = 43;
 /// Samples a second: of a command that is over soon, more; prime numbers.
 const LEAST_HZ: u64 = 997;
 const MOST_HZ: u64 = 1999;
@@ -28,44 +35,70 @@ const MOST_HZ: u64 = 1999;
 const SAMPLES: f64 = 1000.0;
 const MOST_HZ_HERE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
 
-/// The mean difference of commands, each given by program and arguments: of their time on a CPU, or of
-/// their waits, whichever differs more. What prevents it is said; then there is `None`.
+/// How two commands differ, each given by program and arguments: in their time on a CPU or in their waits.
+/// The chance that a function is named wrongly is `level`; they were compared for the time that `took`. What
+/// prevents it is said; then there is `None`.
 pub(crate) fn sampled_difference(
     commands: &[Vec<String>; 2],
+    level: f64,
+    took: Duration,
     progress: &Progress,
 ) -> Result<Option<Difference>> {
     let waiter = Waiter::new().context("catch signals")?;
-    if_possible(difference(commands, &waiter), &waiter, progress)
+    let found = blocks(commands, level, took.max(MOST), &waiter, progress);
+    let found = found.map(|blocks| Difference::of_profiles(&blocks, level));
+    if_possible(found, &waiter, progress)
 }
 
-fn difference([first, second]: &[Vec<String>; 2], waiter: &Waiter) -> Result<Difference> {
-    let begun = Instant::now();
-    // It says how many samples a second are needed, and counts if it has as many.
-    let tried = observed(first, LEAST_HZ, waiter)?;
+/// Observes both commands in blocks, their number a matter of their time alone.
+fn blocks(
+    commands: &[Vec<String>; 2],
+    level: f64,
+    most: Duration,
+    waiter: &Waiter,
+    progress: &Progress,
+) -> Result<Vec<[SampledProfile; 2]>> {
+    // Of n blocks, 2 of 2 to the n choices of signs are as extreme as any can be.
+    let reaches = |blocks: &usize| 0.5_f64.powi(*blocks as i32 - 1) <= level;
+    let Some(fewest) = (1..=MOST_BLOCKS).find(reaches) else {
+        return Err(Failure::NotMeasured(anyhow!("--alpha {level} takes too many repetitions")));
+    };
+    let enough = (fewest + MORE_BLOCKS).min(MOST_BLOCKS);
+    // It says how many samples a second are needed, and is not counted: its place is not random.
+    let tried = observed(&commands[0], LEAST_HZ, waiter)?;
+    let block = Duration::from_nanos(2 * tried.elapsed_ns);
+    if block * fewest as u32 > most {
+        let needed = format_duration((block * fewest as u32).as_nanos() as u64);
+        let why = anyhow!("it takes {fewest} more runs of each command, about {needed}");
+        return Err(Failure::NotMeasured(why));
+    }
+    let expected = (block * enough as u32).min(most);
+    if expected > ANNOUNCED {
+        let time = format_duration(expected.as_nanos() as u64);
+        progress.say(&format!("finding the functions takes about {time}; Ctrl-C ends it"));
+    }
     let frequency_hz = frequency_hz(&tried);
-    let mut tried = Some(tried).filter(|_| frequency_hz == LEAST_HZ);
-    let run = |words: &[String]| observed(words, frequency_hz, waiter);
-    let (mut on_cpu, mut waits): (Vec<FunctionPair>, Vec<FunctionPair>) = Default::default();
-    while on_cpu.len() < *PAIRS.end() && (on_cpu.len() < *PAIRS.start() || begun.elapsed() < ENOUGH)
-    {
-        if begun.elapsed() > MOST {
+    let begun = Instant::now();
+    let mut blocks: Vec<[SampledProfile; 2]> = Vec::new();
+    for order in randomised_blocks(commands.len(), MOST_BLOCKS, ORDER_SEED) {
+        let is_enough = blocks.len() >= enough && begun.elapsed() > ENOUGH;
+        if is_enough || blocks.len() >= fewest && begun.elapsed() > most {
+            break;
+        }
+        if begun.elapsed() > 2 * most {
             return Err(Failure::NotMeasured(anyhow!("the commands take too long for it")));
         }
-        let pair = if on_cpu.len().is_multiple_of(2) {
-            let first = tried.take().map_or_else(|| run(first), Ok)?;
-            [first, run(second)?]
-        } else {
-            let second = run(second)?;
-            [run(first)?, second]
-        };
-        let functions = |part| pair.each_ref().map(|it| it.functions(it.counts(part)));
-        on_cpu.push(functions(Part::OnCpu));
-        waits.push(functions(Part::Waits));
+        let is_second_first = order[0] == 1;
+        let run = |command: usize| observed(&commands[command], frequency_hz, waiter);
+        blocks.push(match is_second_first {
+            false => [run(0)?, run(1)?],
+            true => {
+                let second = run(1)?;
+                [run(0)?, second]
+            }
+        });
     }
-    let of = |pairs: &[FunctionPair], counted| Difference { counted, ..Difference::of(pairs) };
-    let [on_cpu, waits] = [of(&on_cpu, Counted::OnCpuNs), of(&waits, Counted::WaitsNs)];
-    let size = |it: &Difference| it.second.abs_diff(it.first);
-    Ok(if size(&waits) > size(&on_cpu) { waits } else { on_cpu })
+    Ok(blocks)
 }
 
 /// Samples a second that are enough for a command with this time on a CPU.

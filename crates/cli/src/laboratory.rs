@@ -65,8 +65,21 @@ pub(crate) fn drive<T>(
     progress: &mut Progress,
     work: impl FnOnce(&mut Driver<'_>) -> Result<T, ExperimentError>,
 ) -> Result<T> {
+    drive_heard(options, progress, &mut |_| {}, work)
+}
+
+/// As [`drive`]; the events have one more receiver.
+pub(crate) fn drive_heard<T>(
+    options: &DriverOptions,
+    progress: &mut Progress,
+    hear: &mut (dyn FnMut(&experiment::Event<'_>) + Send),
+    work: impl FnOnce(&mut Driver<'_>) -> Result<T, ExperimentError>,
+) -> Result<T> {
     let waiter = Waiter::new().context("catch signals")?;
-    let on_event = &mut |event: &experiment::Event<'_>| progress.on(event);
+    let on_event = &mut |event: &experiment::Event<'_>| {
+        hear(event);
+        progress.on(event);
+    };
     let mut options = options.clone();
     options.origins = settings::origins();
     let outcome = work(&mut Driver::new(&options, &waiter, on_event));

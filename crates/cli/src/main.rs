@@ -20,6 +20,7 @@ mod cells;
 mod command;
 mod compare;
 mod config;
+mod critical_paths;
 mod doctor;
 mod experiment;
 mod export;

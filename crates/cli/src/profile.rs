@@ -14,10 +14,11 @@ use clap::Args;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
 use profile::{CallStacks, Counts, Responses, Selection, collapsed, ctf, firefox, pprof, schedule};
-use report::{ProfileView, profile_difference_document, profile_document};
+use report::{ProfileView, profile_difference_document, profile_document, run_paths_document};
 use sampler::FaultKind;
 use simulated::Machine;
 
+use crate::critical_paths::kept_beside;
 use crate::output::{OutputArgs, named, show};
 use crate::progress::Progress;
 use crate::result_file::ResultFile;
@@ -33,6 +34,7 @@ Examples:
   thrashlab profile --pid 1234 --for 30s              the same of a running process
   thrashlab profile --unit nginx.service              of all processes of a service
   thrashlab profile --faults major -- ./server        and who reads pages from disk
+  thrashlab profile --from perf.data                  what perf has recorded
   thrashlab profile results/01-largewrite-seed1.run.jsonl
   thrashlab profile RUN.run.jsonl --slow     responses above the median against all
   thrashlab profile RUN.run.jsonl --response 3 -o response.html
@@ -50,6 +52,9 @@ Examples:
 A run of a deterministic machine is repeated, observed by a plugin of the engine (thrashlab vm engine
 build), and there is no profile unless it is the same to the byte: docs/profile.md.";
 
+/// Critical paths of a run on a real machine that are shown.
+const MOST_PATHS: usize = 3;
+
 /// What only a run in a deterministic machine can show.
 const OF_RUNS: [&str; 10] =
     ["run", "other", "response", "slow", "since", "until", "memory", "firefox", "schedule", "ctf"];
@@ -58,7 +63,7 @@ const OF_RUNS: [&str; 10] =
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfileArgs {
     /// The run file of a run in a deterministic machine (`run --subject vm`)
-    #[arg(value_name = "RUN", required_unless_present_any = ["command", "pid", "unit", "cgroup"])]
+    #[arg(value_name = "RUN", required_unless_present_any = ["command", "pid", "unit", "cgroup", "from"])]
     run: Option<PathBuf>,
 
     /// Another run file: show which functions account for the difference
@@ -83,6 +88,11 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"],
         conflicts_with_all = OF_RUNS)]
     cgroup: Option<PathBuf>,
+
+    /// Read this instead of measuring: what `perf record -g` wrote (perf.data)
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["command", "pid", "unit", "cgroup",
+        "duration_ns", "rate", "faults"], conflicts_with_all = OF_RUNS)]
+    from: Option<PathBuf>,
 
     /// How long to watch; Ctrl-C ends it earlier
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration_ns,
@@ -255,6 +265,13 @@ fn write_ctf(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
 
 pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
     let Some(run) = &args.run else { return sampled::profile(args) };
+    if let Some(paths) = kept_beside(run).pop().filter(|_| run.is_file()) {
+        if let Some(index) = args.response.filter(|index| paths.of_response(*index).is_none()) {
+            return Err(wrong!("--response {index}: the run has no path of it"));
+        }
+        let most = if args.slow { usize::MAX } else { MOST_PATHS };
+        return show(&run_paths_document(&paths, args.response, most), &args.output);
+    }
     if let Some(folder) = args.ctf.as_deref().filter(|folder| folder.exists()) {
         return Err(wrong!("--ctf {}: it exists; name a new folder", folder.display()));
     }

@@ -7,16 +7,17 @@ use agent::Freeze;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
-use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
+use experiment::{CellPlan, Event, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
 use model::{BASELINE, EndStatus, Measure, WorkEnd};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
 use crate::command::CommandArgs;
+use crate::critical_paths::PathRecorder;
 use crate::failed_start::ResultsStart;
 use crate::group::GroupArgs;
-use crate::laboratory::{LabArgs, drive};
+use crate::laboratory::{LabArgs, drive_heard};
 use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
@@ -35,6 +36,8 @@ Examples:
   thrashlab run --subject sandbox:mem=256M,cpus=1
                         a machine of 256 MiB and one CPU
   thrashlab run --load cpuload,spawnload --probe wake
+  thrashlab run --profile --load largewrite
+                        where slow responses wait, and who executes instead
   thrashlab run -- gzip -9 -k big         how long does my command take?
   thrashlab run --load cpuload,2ctx-mem -- make
                         and how much longer on a busy machine?
@@ -65,7 +68,7 @@ docs/sessions.md.";
 #[command(
     after_help = EXAMPLES,
     group(ArgGroup::new("work").args(["job", "commands", "words"])
-        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic"])),
+        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic", "profile"])),
 )]
 pub(crate) struct RunArgs {
     /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
@@ -132,6 +135,11 @@ pub(crate) struct RunArgs {
     /// Write no report.html into the folder of the run files
     #[arg(long)]
     no_report: bool,
+
+    /// Record where each response waits and who has the CPU meanwhile; host and sandbox only
+    /// (docs/profile.md)
+    #[arg(long)]
+    profile: bool,
 
     /// Test hook: freeze the probe's process for this time once a second
     #[arg(long, value_name = "TIME", hide = true, value_parser = parse_duration_ns)]
@@ -230,6 +238,12 @@ impl RunArgs {
             };
             return Err(wrong!("--warmup is the time until a load is warm; {instead}"));
         }
+        if self.profile && !self.subject.as_deref().is_none_or(is_here) {
+            return Err(wrong!(
+                "--profile is for host and sandbox; a run in a guest is profiled afterwards: \
+                 thrashlab profile RUN"
+            ));
+        }
         let is_remote = self.subject.as_ref().is_some_and(|it| it.starts_with("ssh://"));
         let given = ["wait", "ssh", "reconnect", "keep"];
         if let Some(option) = given.into_iter().find(|it| !is_remote && settings::is_given(it)) {
@@ -271,7 +285,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let mut options = args.lab.options.clone();
     options.freeze =
         args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS });
-    let result = drive(&options, &mut progress, |driver| driver.measure_matrix(&plan, &folder));
+    let mut recorder = PathRecorder::default();
+    let mut hear = |event: &Event<'_>| {
+        if args.profile {
+            recorder.hear(event)
+        }
+    };
+    let result = drive_heard(&options, &mut progress, &mut hear, |driver| {
+        driver.measure_matrix(&plan, &folder)
+    });
+    if let Some(why) = &recorder.refused {
+        progress.warn(&format!("no critical paths: {why}"));
+    }
     if matches!(&result, Err(Failure::Interrupted))
         || result.as_ref().is_ok_and(|it| it.interrupted)
     {
@@ -294,7 +319,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let has_failed = args.command.is_given() && !runs.iter().all(|run| is_of_others(run.status()));
     let never_started = args.command.is_given().then(|| never_started(&runs)).flatten();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
-        let shown = show::shaped(&runs, result.skipped, &args.shape)?;
+        let shown = show::shaped(&runs, result.skipped, &recorder.runs, &args.shape)?;
         deliver(&shown, args.shape.document_format(), None)?;
     }
     progress.say(&format!("run files: {}", folder.display()));

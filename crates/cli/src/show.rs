@@ -9,11 +9,15 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::Run;
 use model::resp1::Resp1Format;
+use profile::RunPaths;
 use render::{Block, Document, FORMATS, OutputFormat, format_named};
-use report::{dataset_document, job_document, matrix_document, resp1_table, verbose_lines};
+use report::{
+    SlowPaths, dataset_document, job_document, matrix_document, resp1_table, verbose_lines,
+};
 use store::observations::{Results, results};
 use store::reference::{document, find};
 
+use crate::critical_paths::kept_beside;
 use crate::levels::{Levels, by_shown_levels, joined};
 use crate::output::{deliver, possible_values};
 use crate::result_file::ResultFile;
@@ -112,7 +116,9 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
         document(find(name).or_wrong("show")?)
     } else {
         match results(what).or_wrong("read results")? {
-            Results::Runs(runs) => of_runs(by_shown_levels(path, runs)?, shape)?,
+            Results::Runs(runs) => {
+                of_runs(by_shown_levels(path, runs)?, &kept_beside(path), shape)?
+            }
             Results::Foreign(_) if shape.worst.is_some() || shape.output_format().is_none() => {
                 return Err(wrong!(
                     "--worst and --format resp1 are for runs, and {what} is not a run"
@@ -128,34 +134,39 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
 }
 
 /// The results of all groups, a part for each.
-fn of_runs(groups: Vec<(Levels, Vec<Run>)>, shape: &Shape) -> Result<Document<'static>> {
+fn of_runs(
+    groups: Vec<(Levels, Vec<Run>)>,
+    paths: &[RunPaths],
+    shape: &Shape,
+) -> Result<Document<'static>> {
     if let [(_, runs)] = &groups[..] {
-        return of_group(runs, shape);
+        return of_group(runs, paths, shape);
     }
     let document = |(levels, runs): (Levels, Vec<Run>)| {
-        of_group(&runs, shape).map(|document| (levels, document))
+        of_group(&runs, paths, shape).map(|document| (levels, document))
     };
     Ok(joined(groups.into_iter().map(document).collect::<Result<_>>()?))
 }
 
 /// The result of runs of the same levels, with deaths.
-fn of_group(runs: &[Run], shape: &Shape) -> Result<Document<'static>> {
-    let mut shown = shaped(runs, BTreeMap::new(), shape)?;
+fn of_group(runs: &[Run], paths: &[RunPaths], shape: &Shape) -> Result<Document<'static>> {
+    let mut shown = shaped(runs, BTreeMap::new(), paths, shape)?;
     if shape.output_format().is_some() {
         shown.blocks.extend(report::death_blocks(runs));
     }
     Ok(shown)
 }
 
-/// The result of runs: a matrix, or of a job its own table.
+/// The result of runs: a matrix, with the critical paths that are known, or of a job its own table.
 pub(crate) fn shaped(
     runs: &[Run],
     skipped: BTreeMap<String, String>,
+    paths: &[RunPaths],
     shape: &Shape,
 ) -> Result<Document<'static>> {
     let all: Vec<&Run> = runs.iter().collect();
     let Some(of_job) = job_document(&all, skipped.clone(), shape.verbose) else {
-        return Ok(of_matrix(Matrix::from_runs(runs, skipped), shape));
+        return Ok(of_matrix(Matrix::from_runs(runs, skipped), paths, shape));
     };
     if shape.worst.is_some() {
         return Err(wrong!("--worst is for a probe's responses"));
@@ -166,10 +177,12 @@ pub(crate) fn shaped(
     Ok(of_job)
 }
 
-fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
+fn of_matrix(mut matrix: Matrix, paths: &[RunPaths], shape: &Shape) -> Document<'static> {
+    let slow_paths = SlowPaths::of(&matrix, paths);
     let document = match (shape.format, shape.worst) {
         (_, Some(_)) | (Form::Document(_), None) => {
-            matrix_document(&matrix, shape.worst, shape.verbose)
+            let document = matrix_document(&matrix, shape.worst, shape.verbose);
+            slow_paths.add_to(document, shape.worst)
         }
         (Form::Resp1(layout), None) => {
             let extras = if shape.verbose { verbose_lines(&matrix) } else { Vec::new() };
@@ -179,5 +192,5 @@ fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
     };
     let most = shape.worst.unwrap_or(1);
     matrix.why_slow.iter_mut().for_each(|load| load.worst.truncate(most));
-    document.with_data(matrix)
+    document.with_data(slow_paths.with(matrix))
 }

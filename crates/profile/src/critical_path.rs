@@ -7,30 +7,21 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Area;
 use crate::CallStacks;
 use crate::profile::Profile;
 use crate::responses::Response;
+use crate::scheduler_functions::only_schedules;
 use crate::tasks::{State, Woken};
 
 /// Tasks that wait for tasks that wait, at most.
 const MOST_DEPTH: u32 = 64;
-/// Functions of a call stack that say nothing but that it waits.
-const OF_SCHEDULER: [&str; 8] = [
-    "__switch_to_asm",
-    "__schedule",
-    "schedule",
-    "schedule_timeout",
-    "io_schedule",
-    "io_schedule_timeout",
-    "schedule_preempt_disabled",
-    "schedule_idle",
-];
 
-/// The critical path of a response.
-#[derive(Clone, Debug, Serialize)]
+/// The critical path of a response: of a guest through all tasks that were waited for, on a real machine
+/// what the task itself did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// The response.
     pub response: Response,
@@ -39,7 +30,7 @@ pub struct CriticalPath {
 }
 
 /// A part of a critical path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// Its start, in ns of the run.
     pub from_ns: u64,
@@ -57,7 +48,7 @@ pub struct Segment {
 }
 
 /// What a task of a critical path does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Doing {
     /// It executes.
@@ -71,7 +62,7 @@ pub enum Doing {
 impl Segment {
     /// Its length, in ns.
     pub fn length_ns(&self) -> u64 {
-        self.to_ns - self.from_ns
+        self.to_ns.saturating_sub(self.from_ns)
     }
 }
 
@@ -165,7 +156,7 @@ impl Profile {
     /// The functions of a call stack without those that only wait, the innermost first.
     pub(crate) fn waiting(&self, node: u32) -> Vec<String> {
         let names = self.path(node).map(|node| self.name(node));
-        names.skip_while(|name| OF_SCHEDULER.contains(name)).map(str::to_owned).collect()
+        names.skip_while(|name| only_schedules(name)).map(str::to_owned).collect()
     }
 
     /// The first function of an interrupt that says what it is for.

@@ -1,13 +1,17 @@
 //! Which functions account for the difference between two profiles, or between two levels with several
 //! runs each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use stats::{Pairing, mean_difference};
 
-use crate::FunctionCounts;
+use crate::call_stacks::{CallStacks, FunctionCounts};
+use crate::common_names::{RenamedFile, source_name};
+use crate::counted::Counted;
+use crate::function_changes::{FunctionChange, FunctionChanges};
+use crate::sampled::SampledProfile;
 
 /// The share of a difference that counts as most of it; what is beyond is compensated elsewhere.
 const MOST: RangeInclusive<f64> = 0.8..=1.25;
@@ -32,25 +36,6 @@ pub struct FunctionDifference {
     pub interval: Option<(f64, f64)>,
 }
 
-/// What the counts of two profiles are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Counted {
-    /// Instructions of guests.
-    #[default]
-    Instructions,
-    /// Time on a CPU in ns.
-    OnCpuNs,
-    /// Time of waiting in ns.
-    WaitsNs,
-}
-
-impl Counted {
-    fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// How two profiles differ, or the mean of several pairs of profiles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
@@ -70,8 +55,11 @@ pub struct Difference {
     pub interval: Option<(f64, f64)>,
     /// The functions that differ, the largest differences first.
     pub functions: Vec<FunctionDifference>,
-    /// Where most of it is, if that is one function.
+    /// Where most of it is, if that is one function; of counts, which have no chance of their own.
     pub culprit: Option<Culprit>,
+    /// The functions whose times differ for certain; of samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<FunctionChanges>,
 }
 
 /// The function in which a difference is, with what it calls.
@@ -137,19 +125,55 @@ impl Difference {
         });
         let (first, second, pairs) = (mean(first), mean(second), pairs.len());
         let (counted, is_per_command) = (Counted::default(), false);
-        Self { counted, pairs, is_per_command, first, second, interval, functions, culprit }
+        Self {
+            counted,
+            pairs,
+            is_per_command,
+            first,
+            second,
+            interval,
+            functions,
+            culprit,
+            changes: None,
+        }
+    }
+
+    /// The mean of the differences of blocks, each a profile of the first and of the second command: of
+    /// the time on a CPU or of the waits. It is the kind of time with the function that changed most, or
+    /// else the one that differs more. The chance that a function is named wrongly is `level`.
+    pub fn of_profiles(blocks: &[[SampledProfile; 2]], level: f64) -> Self {
+        let changes = FunctionChanges::of(blocks, level);
+        let mut kinds = Counted::TIMES.map(|(counted, part)| {
+            let functions = |profile: &SampledProfile| {
+                let mut functions = profile.functions(profile.counts(part));
+                functions.iter_mut().for_each(|it| it.name = source_name(&it.name));
+                functions
+            };
+            let pairs: Vec<FunctionPair> =
+                blocks.iter().map(|pair| pair.each_ref().map(functions)).collect();
+            Self { counted, culprit: None, ..Self::of(&pairs) }
+        });
+        let size = |it: &Self| it.second.abs_diff(it.first);
+        let first = changes.named().next().map(|it: &FunctionChange| it.counted);
+        kinds.sort_by_key(|it| std::cmp::Reverse((first == Some(it.counted), size(it))));
+        let [shown, _] = kinds;
+        Self { changes: Some(changes), ..shown }
     }
 }
 
 /// The sums over all pairs, by name.
 fn sums(pairs: &[FunctionPair]) -> Functions {
-    let (renamed, zeros) = (renamed_file(pairs), [0, 1].map(|_| vec![0.0; pairs.len()]));
+    let names = |side: usize| {
+        pairs.iter().flat_map(move |pair| pair[side].iter().map(|it| it.name.as_str()))
+    };
+    let renamed = RenamedFile::of(names(0), names(1));
+    let zeros = [0, 1].map(|_| vec![0.0; pairs.len()]);
     let mut functions = Functions::new();
     for (number, pair) in pairs.iter().enumerate() {
         for (side, found) in pair.iter().enumerate() {
             for more in found {
                 let function = functions
-                    .entry(common_name(&more.name, renamed))
+                    .entry(renamed.common_name(&more.name))
                     .or_insert_with(|| InBoth { sums: [None, None], own: zeros.clone() });
                 function.own[side][number] += more.own as f64;
                 match &mut function.sums[side] {
@@ -164,34 +188,6 @@ fn sums(pairs: &[FunctionPair]) -> Functions {
         }
     }
     functions
-}
-
-/// The file that only the first profiles have and the one that only the second ones have, if each have
-/// one: a program that was renamed, such as `old` and `new`.
-fn renamed_file(pairs: &[FunctionPair]) -> Option<[&str; 2]> {
-    let files = |side: usize| -> BTreeSet<&str> {
-        let functions = pairs.iter().flat_map(|pair| &pair[side]);
-        functions.filter_map(|function| Some(parted(&function.name)?.1)).collect()
-    };
-    let [first, second] = [0, 1].map(files);
-    let mut only = [first.difference(&second), second.difference(&first)];
-    let found = [only[0].next()?, only[1].next()?];
-    only.iter_mut().all(|rest| rest.next().is_none()).then_some(found.map(|file| *file))
-}
-
-/// The name of a function and that of its file.
-fn parted(name: &str) -> Option<(&str, &str)> {
-    name.strip_suffix(']')?.rsplit_once('[')
-}
-
-/// A function's name with both names of a file that was renamed.
-fn common_name(name: &str, renamed: Option<[&str; 2]>) -> String {
-    match (parted(name), renamed) {
-        (Some((function, file)), Some(both)) if both.contains(&file) => {
-            format!("{function}[{}]", both.join("/"))
-        }
-        _ => name.to_owned(),
-    }
 }
 
 /// The interval of the mean difference; `None` for one pair.
@@ -267,18 +263,6 @@ mod tests {
             ("inner", (100, 8), (195, 8))
         );
         assert!((culprit.share - 0.95).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_program_that_was_renamed_has_the_same_functions() {
-        let first = vec![function("work [old]", 10), function("[old]", 1), function("f [sd]", 1)];
-        let second = vec![function("work [new]", 40), function("[new]", 1), function("f [sd]", 1)];
-        let difference = Difference::of(&[[first.clone(), second.clone()]]);
-        assert_eq!(difference.functions.len(), 1);
-        assert_eq!(difference.functions[0].name, "work [old/new]");
-        let more = vec![function("g [other]", 1)];
-        let difference = Difference::of(&[[first, [second, more].concat()]]);
-        assert_eq!(difference.functions[0].name, "work [new]", "two files are new");
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! The responses of a run, and the times at which the counts of its profile are cut.
 
 use model::{EndStatus, Line, Run};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A response, or a command of a job: from its intended start to its completion, in ns of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Response {
     /// Its number in the run.
     pub index: u32,
     /// The worker of a job whose command it is.
-    #[serde(skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_first")]
     pub worker: u32,
     /// Its intended start.
     pub intended_ns: u64,

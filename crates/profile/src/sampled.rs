@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::Area;
 use crate::call_stacks::{CallStacks, Counts};
+use crate::scheduler_functions::only_schedules;
 
 /// What a thread does with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -152,18 +153,6 @@ impl SampledProfile {
     }
 }
 
-/// Functions through which every thread leaves its CPU; who calls them says why.
-const OF_SCHEDULER: [&str; 8] = [
-    "__schedule",
-    "io_schedule",
-    "io_schedule_timeout",
-    "preempt_schedule",
-    "schedule",
-    "schedule_hrtimeout_range_clock",
-    "schedule_hrtimeout_range",
-    "schedule_timeout",
-];
-
 /// A reason of waiting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Wait {
@@ -251,7 +240,7 @@ impl SampledProfile {
 
     /// The function that waits.
     fn waiting(&self, node: u32) -> &str {
-        let is_scheduler = |node: &u32| OF_SCHEDULER.contains(&self.name(*node));
+        let is_scheduler = |node: &u32| only_schedules(self.name(*node));
         self.name(self.path(node).find(|node| !is_scheduler(node)).unwrap_or(node))
     }
 

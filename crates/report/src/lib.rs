@@ -29,6 +29,7 @@ mod remarks;
 pub mod resp1;
 mod sampled_document;
 mod session;
+mod slow_paths;
 mod task_table;
 mod tlb_text;
 mod trace_text;
@@ -59,6 +60,7 @@ pub use resp1::{resp1_table, verbose_lines};
 pub use sampled_document::{
     OriginShare, SampledView, lost_records, origin_shares, sampled_document,
 };
+pub use slow_paths::{SlowPaths, WithPaths, run_paths_document};
 pub use tlb_text::{TlbRun, tlb_document};
 pub use trace_text::{trace_document, trace_notes};
 pub use whatif_text::{Gain, Tried, WhatIf, whatif_document};

@@ -1,11 +1,11 @@
 //! Two profiles of deterministic guests: which functions account for the difference.
 
-use profile::{Counted, Culprit, Difference};
+use profile::{Counted, Culprit, Difference, FunctionChange, FunctionChanges};
 use render::format::grouped;
-use render::{Block, Cell, Document, Table, Tone, Verdict};
+use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use serde::Serialize;
 
-use crate::figures::{count_words, noun, signed_words};
+use crate::figures::{count_words, in_percent, noun, signed_words};
 use crate::memory_profile::MemoryDifference;
 use crate::profile_document::{ProfileView, part};
 
@@ -18,6 +18,8 @@ struct DifferenceData {
     memory: Option<MemoryDifference>,
 }
 
+/// Most functions in a sentence.
+const MOST_NAMED: usize = 3;
 /// Most functions in the table below another result.
 const MOST_BELOW_A_RESULT: usize = 10;
 
@@ -73,25 +75,100 @@ struct WithFunctions<T> {
     functions: Difference,
 }
 
-/// The functions that account for a difference between two things with these names: a sentence, and
+/// The functions that account for a difference between two things with these names: sentences, and
 /// with all details their table.
 pub fn functions_document(names: [&str; 2], difference: &Difference) -> Document<'static> {
-    let text = Block::Sentence(sentence(names[0], names[1], difference));
-    Document::of(difference_blocks(names, difference)).with_brief(Document::of(vec![text]))
+    let brief = sentences(names, difference).into_iter().map(Block::Sentence).collect();
+    Document::of(difference_blocks(names, difference)).with_brief(Document::of(brief))
 }
 
 /// The functions that account for the difference between two runs with these names, as blocks below
 /// another result.
 pub fn difference_blocks(names: [&str; 2], difference: &Difference) -> Vec<Block> {
-    let text = sentence(names[0], names[1], difference);
-    vec![Block::Sentence(text), difference_table(difference, MOST_BELOW_A_RESULT).into()]
+    let mut blocks: Vec<Block> =
+        sentences(names, difference).into_iter().map(Block::Sentence).collect();
+    blocks.push(difference_table(difference, MOST_BELOW_A_RESULT).into());
+    blocks
+}
+
+/// The whole difference with the functions that account for it, then what else is known of functions.
+fn sentences(names: [&str; 2], difference: &Difference) -> Vec<String> {
+    let mut all = vec![sentence(names[0], names[1], difference)];
+    let Some(changes) = &difference.changes else { return all };
+    let is_other = |it: &&FunctionChange| it.counted != difference.counted;
+    let others = changes.named().filter(is_other).take(MOST_NAMED);
+    all.extend(others.map(|it| {
+        let kind = if it.counted == Counted::OnCpuNs { "The time on a CPU" } else { "The waiting" };
+        format!("{kind} of {} changed, too: {}.", it.function, amounts(it))
+    }));
+    let moved = changes.changes.iter().filter_map(|it| Some((it, it.moved_within.as_ref()?)));
+    all.extend(moved.take(MOST_NAMED).map(|(it, within)| {
+        let function = &it.function;
+        format!("Moved, not slower: {function} ({}), as {within} did not follow.", amounts(it))
+    }));
+    all.extend(nothing_found(difference.counted, changes));
+    all
+}
+
+/// What would have been found, if nothing was.
+fn nothing_found(counted: Counted, changes: &FunctionChanges) -> Option<String> {
+    if !changes.changes.is_empty() {
+        return None;
+    }
+    let seen = changes.smallest_seen.iter().find(|it| it.counted == counted);
+    let chance = format::share(changes.level);
+    Some(match seen {
+        Some(seen) => format!(
+            "No function accounts for it: a change of {} in any one of {} would have been found in \
+             nine of ten cases, with a chance of {chance} of naming a wrong one.",
+            count_words(seen.ns, counted),
+            changes.tested
+        ),
+        None => format!(
+            "No function accounts for it: so few runs name none with a chance of {chance} of \
+             naming a wrong one."
+        ),
+    })
+}
+
+/// The time of a function before and after, with the interval of the difference.
+fn amounts(change: &FunctionChange) -> String {
+    let FunctionChange { first_ns, second_ns, interval_ns, counted, .. } = change;
+    let [before, after] = [first_ns, second_ns].map(|ns| count_words(*ns, *counted));
+    let interval =
+        interval_ns.map_or_else(String::new, |it| format!(" [{}]", between(it, *counted)));
+    format!("{before} to {after}{interval}")
+}
+
+/// The functions with parts of a difference.
+fn in_functions(counted: Counted, changes: &FunctionChanges) -> String {
+    let named = changes.named().filter(|it| it.counted == counted).take(MOST_NAMED);
+    let named = named.map(|it| {
+        let FunctionChange { function, first_ns, second_ns, share, share_interval, .. } = it;
+        let [before, after] = [first_ns, second_ns].map(|ns| count_words(*ns, counted));
+        let part = match (share, share_interval) {
+            (Some(share), Some(interval)) => {
+                format!("{} {} of it", format::share(*share), in_percent(*interval))
+            }
+            _ => {
+                let more = *second_ns as i64 - *first_ns as i64;
+                signed_words(more, counted)
+            }
+        };
+        format!("{part} in {function} and what it calls: {before} to {after}")
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() { String::new() } else { format!(", {}", named.join("; ")) }
 }
 
 fn sentence(first: &str, second: &str, difference: &Difference) -> String {
     let more = difference.second as i64 - difference.first as i64;
     let counted = difference.counted;
     let culprit = difference.culprit.as_ref();
-    let culprit = culprit.map(|it| in_function(it, counted)).unwrap_or_default();
+    let culprit = match &difference.changes {
+        Some(changes) => in_functions(counted, changes),
+        None => culprit.map(in_function).unwrap_or_default(),
+    };
     let each = if difference.is_per_command { " for each command" } else { "" };
     let mean = match difference.interval {
         None => String::new(),
@@ -126,13 +203,9 @@ fn between((low, high): (f64, f64), counted: Counted) -> String {
 }
 
 /// Where most of a difference is.
-fn in_function(culprit: &Culprit, counted: Counted) -> String {
+fn in_function(culprit: &Culprit) -> String {
     let Culprit { name, first, second, share } = culprit;
     let percent = (100.0 * share).round();
-    if counted != Counted::Instructions {
-        let [before, after] = [first.0, second.0].map(|ns| count_words(ns, counted));
-        return format!(", {percent} % of it in {name} and what it calls: {before} to {after}");
-    }
     let each = |(instructions, entries): (u64, u64)| grouped(instructions / entries.max(1));
     let (before, after) = (each(*first), each(*second));
     let entries = match first.1 == second.1 {

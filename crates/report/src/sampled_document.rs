@@ -117,7 +117,9 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
             verdicts: sentences.iter().map(verdict).collect(),
             ..Document::default()
         };
-        document.push(function_table(&functions, on_cpu.total, most_functions));
+        if on_cpu.total > 0 || faulting.is_empty() {
+            document.push(function_table(&functions, on_cpu.total, most_functions));
+        }
         if waits.total > 0 {
             document.push(wait_table(&reasons, waits.total, most_waits));
         }
@@ -191,6 +193,10 @@ fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]
     if let Some(lost) = lost_records(profile) {
         return vec![format!("{lost}: nothing is concluded; repeat it with a lower --rate")];
     }
+    let elapsed = format_duration(profile.elapsed_ns);
+    if let Some(faults) = profile.faults.filter(|_| on_cpu == 0) {
+        return vec![format!("{} page faults in {elapsed}", format::grouped(faults))];
+    }
     let is_named = |it: &&FunctionShare| it.counts.own > 0 && it.interval.is_some();
     let first = functions.iter().find(is_named).map(|function| {
         let interval =
@@ -198,7 +204,6 @@ fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]
         format!(", {}{interval} of it in {}", format::share(function.share), function.counts.name)
     });
     let first = first.unwrap_or_default();
-    let elapsed = format_duration(profile.elapsed_ns);
     let mut all = vec![format!("{} on a CPU in {elapsed}{first}", format_duration(on_cpu))];
     if let Some(wait) = waits.first() {
         let part = format::share(share(wait.ns, waiting));
@@ -218,6 +223,9 @@ fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]
 
 fn samples(view: &SampledView<'_>, functions: &[FunctionShare]) -> String {
     let samples: u64 = functions.iter().map(|it| it.counts.entries).sum();
+    if view.frequency_hz == 0 {
+        return format!("{} of page faults", format::grouped(view.profile.samples));
+    }
     format!("{} of what executes, {} a second", format::grouped(samples), view.frequency_hz)
 }
 

@@ -2,11 +2,16 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::Read;
 use std::ops::{Deref, Range};
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 use framehop::{ExplicitModuleSectionInfo, Module};
 use object::{Object, ObjectSection, ObjectSegment};
+
+/// A larger file is not read.
+const MOST_PROGRAM_BYTES: u64 = 4 << 30;
 
 /// Bytes of a section of a file that is read once for all processes.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +47,8 @@ pub(crate) struct Mapped {
     pub(crate) path: Arc<str>,
     pub(crate) addresses: Range<u64>,
     pub(crate) offset: u64,
+    /// Whether it may be executed.
+    pub(crate) is_code: bool,
 }
 
 impl Files {
@@ -60,8 +67,22 @@ impl Files {
     }
 }
 
+/// The bytes of a program's file: none for anything but a file of a usual size. A recording that others made may
+/// name anything.
+pub(crate) fn program_bytes(path: &str) -> Option<Vec<u8>> {
+    let open = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let mut file = open.ok()?;
+    let about = file.metadata().ok()?;
+    if !about.is_file() || about.len() > MOST_PROGRAM_BYTES {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 fn tables(path: &str) -> Option<Tables> {
-    let bytes = Arc::new(fs::read(path).ok()?);
+    let bytes = Arc::new(program_bytes(path)?);
     let file = object::File::parse(&**bytes).ok()?;
     let segment = |it: object::Segment<'_, '_>| {
         let (offset, size_bytes) = it.file_range();

@@ -1,6 +1,6 @@
 //! The names of places in code, and the profile of what was recorded.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use profile::{Area, Part, ProgramFile, SampledProfile, StackTree, TaskTime};
 
 use crate::faults::FaultSamples;
+use crate::modules::program_bytes;
 use crate::stacks::{Frame, NOTHING, Stacks};
 use crate::threads::Thread;
 use crate::waits::divided;
@@ -19,14 +20,27 @@ const NOT_SAMPLED_NAME: &str = "[not sampled]";
 const NO_STACK_NAME: &str = "[call stack not recorded]";
 /// A longer list of functions is not read.
 const MOST_LISTED_BYTES: u64 = 256 << 20;
+const TOUCHED_NAME: &str = "memory in swap";
 const MEMORY_NAME: &str = "[code without a file]";
 
 /// The functions of the kernel by address, from the first time that one is wanted.
 static KERNEL: OnceLock<Vec<(u64, String)>> = OnceLock::new();
 
+/// Whose names are those of what was recorded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changed {
+    /// Files that are not as they were.
+    pub(crate) files: HashSet<String>,
+    /// Whether this is not the kernel.
+    pub(crate) is_other_kernel: bool,
+    /// Whether these are not the processes, and the files that they wrote are others'.
+    pub(crate) is_other_machine: bool,
+}
+
 /// Names of addresses.
 #[derive(Default)]
 struct Names {
+    changed: Changed,
     files: HashMap<Arc<str>, ProgramFile>,
     /// The functions that compilers at run time have listed, by process (`/tmp/perf-PID.map`).
     maps: HashMap<i32, Vec<(u64, u64, String)>>,
@@ -36,29 +50,32 @@ impl Names {
     fn name(&mut self, frame: &Frame) -> String {
         match frame {
             Frame::Thread(name) => name.to_string(),
+            Frame::Touched(path, is_code) => {
+                let part = if *is_code { "text" } else { "data" };
+                format!("{part} of {}", path.rsplit('/').next().unwrap_or(path))
+            }
+            Frame::TouchedMemory => TOUCHED_NAME.to_owned(),
             Frame::CutOff => CUT_OFF_NAME.to_owned(),
             Frame::NotSampled => NOT_SAMPLED_NAME.to_owned(),
             Frame::NoStack => NO_STACK_NAME.to_owned(),
-            Frame::Kernel(address) => {
-                let kernel = KERNEL.get_or_init(|| {
-                    kernel_functions(&fs::read_to_string("/proc/kallsyms").unwrap_or_default())
-                });
-                let after = kernel.partition_point(|(start, _)| start <= address);
-                let found = after.checked_sub(1).and_then(|index| kernel.get(index));
-                found.map_or(KERNEL_NAME, |(_, name)| name).to_owned()
-            }
+            Frame::Kernel(_) if self.changed.is_other_kernel => KERNEL_NAME.to_owned(),
+            Frame::Kernel(address) => kernel_function(*address),
             Frame::File(path, offset) => {
                 let short = path.rsplit('/').next().unwrap_or(path);
                 if short.starts_with('[') {
                     return short.to_owned();
                 }
-                let read = |path: &str| fs::read(path).ok();
+                if self.changed.files.contains(&**path) {
+                    return format!("[{short}]");
+                }
+                let read = |path: &str| program_bytes(path);
                 let file = self.files.entry(Arc::clone(path));
                 match file.or_insert_with(|| ProgramFile::find(path, &read)).symbol(*offset) {
                     Some(name) => format!("{name} [{short}]"),
                     None => format!("[{short}]"),
                 }
             }
+            Frame::Memory(..) if self.changed.is_other_machine => MEMORY_NAME.to_owned(),
             Frame::Memory(pid, address) => {
                 let map = self.maps.entry(*pid).or_insert_with(|| {
                     let path = format!("/tmp/perf-{pid}.map");
@@ -71,6 +88,26 @@ impl Names {
             }
         }
     }
+}
+
+fn kernel() -> &'static [(u64, String)] {
+    KERNEL
+        .get_or_init(|| kernel_functions(&fs::read_to_string("/proc/kallsyms").unwrap_or_default()))
+}
+
+/// Whether a function of this kernel has an address; `None` where addresses are hidden.
+pub(crate) fn is_kernel_function(name: &str, address: u64) -> Option<bool> {
+    let mut found = kernel().iter().filter(|it| it.1 == name).peekable();
+    found.peek()?;
+    Some(found.any(|it| it.0 == address))
+}
+
+/// The function of this kernel at an address.
+pub(crate) fn kernel_function(address: u64) -> String {
+    let kernel = kernel();
+    let after = kernel.partition_point(|(start, _)| *start <= address);
+    let found = after.checked_sub(1).and_then(|index| kernel.get(index));
+    found.map_or(KERNEL_NAME, |(_, name)| name).to_owned()
 }
 
 /// The text of a file in a folder in which every user may make one: of this user or root, and not a device.
@@ -137,7 +174,12 @@ pub(crate) enum Weight {
 }
 
 /// The profile of all threads.
-pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> SampledProfile {
+pub(crate) fn named(
+    mut stacks: Stacks,
+    threads: &[Thread],
+    weight: &Weight,
+    changed: Changed,
+) -> SampledProfile {
     let mut times = Vec::new();
     let mut tasks: BTreeMap<&str, TaskTime> = BTreeMap::new();
     for thread in threads {
@@ -177,7 +219,7 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
     times.sort_unstable();
     let mut tasks: Vec<TaskTime> = tasks.into_values().collect();
     tasks.sort_by_key(|task| std::cmp::Reverse(task.on_cpu_ns));
-    let (tree, nodes) = tree(&stacks);
+    let (tree, nodes) = tree(&stacks, changed);
     let times =
         times.into_iter().map(|(stack, part, ns, seen)| (nodes[stack as usize], part, ns, seen));
     let mut profile = SampledProfile::new(tree, times);
@@ -187,8 +229,9 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
 }
 
 /// The call stacks with names; several places of a function are one.
-fn tree(stacks: &Stacks) -> (StackTree, Vec<u32>) {
-    let (mut names, mut tree) = (Names::default(), StackTree::default());
+fn tree(stacks: &Stacks, changed: Changed) -> (StackTree, Vec<u32>) {
+    let mut names = Names { changed, ..Names::default() };
+    let mut tree = StackTree::default();
     let mut nodes: Vec<u32> = Vec::with_capacity(stacks.all.len());
     let mut areas: Vec<Area> = Vec::with_capacity(stacks.all.len());
     let mut names_of: Vec<String> = Vec::with_capacity(stacks.all.len());
@@ -245,7 +288,7 @@ mod tests {
         idle.on_cpu_ns = 7;
         let threads = [thread, idle];
         let found = |weight| {
-            let profile = named(stacks.clone(), &threads, &weight);
+            let profile = named(stacks.clone(), &threads, &weight, Changed::default());
             let functions = profile.functions(profile.counts(Part::OnCpu));
             let mut functions: Vec<_> =
                 functions.into_iter().map(|it| (it.name, it.own)).filter(|it| it.1 > 0).collect();

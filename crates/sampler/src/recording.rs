@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use profile::SampledProfile;
 use sys::clock::monotonic_ns;
-use sys::perf_rings::{Observed, PerfRings, Recorded, SampledFaults};
+use sys::perf_rings::{FaultKind, Observed, PerfRings, Recorded, SampledFaults};
 
-use crate::names::{Weight, named};
+use crate::names::{Changed, Weight, named};
 use crate::records::Records;
 use crate::running::RunningProcess;
 use crate::watched::Watched;
@@ -62,6 +62,9 @@ pub enum SamplerError {
     /// A thread ended before its recording began.
     #[error("the process has ended")]
     Ended,
+    /// A file is not one of `perf record`, or not of time.
+    #[error("read what perf recorded: {0}")]
+    PerfData(String),
     /// Anything else.
     #[error("observe what executes: {0}")]
     Io(#[from] io::Error),
@@ -83,7 +86,9 @@ impl Recording {
     pub(crate) fn of(observed: &Observed, options: Options) -> Result<Self, SamplerError> {
         let (rings, with_kernel) = rings(observed, &options)?;
         let records = Records::of(&rings.attribute_bytes())?;
-        let watched = Watched::of(rings.switch_ids(), rings.fault_ids());
+        let is_major = |it: SampledFaults| it.kind == FaultKind::Major;
+        let names_touched = options.faults.is_some_and(is_major);
+        let watched = Watched::of(rings.switch_ids(), rings.fault_ids(), names_touched);
         let (begun, started) = (Instant::now(), SystemTime::now());
         Ok(Self { rings, records, watched, with_kernel, options, begun, started })
     }
@@ -119,7 +124,7 @@ impl Recording {
             true => Weight::All,
             false => Weight::Each(1_000_000_000 / options.frequency_hz.max(1)),
         };
-        let mut profile = named(watched.stacks, &watched.ended, &weight);
+        let mut profile = named(watched.stacks, &watched.ended, &weight, Changed::default());
         let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         profile.started_unix_ns = since_1970.as_nanos() as u64;
         profile.elapsed_ns = elapsed.as_nanos() as u64;
@@ -165,7 +170,7 @@ fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), Sa
     }
 }
 
-fn refused(error: &io::Error) -> SamplerError {
+pub(crate) fn refused(error: &io::Error) -> SamplerError {
     let next = match error.raw_os_error() {
         Some(libc::EACCES) => {
             "programs of one's own are permitted by sysctl kernel.perf_event_paranoid=2, those of \
@@ -186,7 +191,7 @@ fn refused(error: &io::Error) -> SamplerError {
 }
 
 /// The CPUs in use.
-fn online_cpus() -> io::Result<Vec<u32>> {
+pub(crate) fn online_cpus() -> io::Result<Vec<u32>> {
     const PATH: &str = "/sys/devices/system/cpu/online";
     let text = fs::read_to_string(PATH)?;
     let wrong = || io::Error::other(format!("{PATH}: {text:?}"));

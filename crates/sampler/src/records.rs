@@ -12,6 +12,8 @@ pub(crate) struct Records {
     waiting: Vec<(u64, Vec<u8>)>,
     /// The latest time of the last round: another CPU's records of before are all here.
     settled_ns: u64,
+    /// Records up to this time were passed on.
+    taken_until_ns: u64,
     latest_ns: u64,
     /// How many there were.
     pub(crate) count: u64,
@@ -27,7 +29,14 @@ impl Records {
             Endianness::BigEndian
         };
         let form = RecordParseInfo::new(&attributes, endian);
-        Ok(Self { form, waiting: Vec::new(), settled_ns: 0, latest_ns: 0, count: 0 })
+        Ok(Self {
+            form,
+            waiting: Vec::new(),
+            settled_ns: 0,
+            taken_until_ns: 0,
+            latest_ns: 0,
+            count: 0,
+        })
     }
 
     /// Adds a record with its header.
@@ -48,7 +57,7 @@ impl Records {
             true => self.waiting.len(),
             false => self.waiting.partition_point(|(time_ns, _)| *time_ns <= self.settled_ns),
         };
-        self.settled_ns = self.latest_ns;
+        (self.taken_until_ns, self.settled_ns) = (self.settled_ns, self.latest_ns);
         let rest = self.waiting.split_off(settled);
         let settled = std::mem::replace(&mut self.waiting, rest);
         for (time_ns, bytes) in &settled {
@@ -56,6 +65,11 @@ impl Records {
                 take(*time_ns, &record);
             }
         }
+    }
+
+    /// Up to this time all records have been taken.
+    pub(crate) fn taken_until_ns(&self) -> u64 {
+        self.taken_until_ns
     }
 
     fn parsed<'a>(&self, bytes: &'a [u8]) -> Option<RawEventRecord<'a>> {

@@ -20,7 +20,7 @@ impl RunningProcess {
     /// Fails without such a process, or where it may not be read.
     pub(crate) fn read(pid: u32) -> io::Result<Self> {
         let folder = format!("/proc/{pid}");
-        let mapped = executed(&fs::read_to_string(format!("{folder}/maps"))?)?;
+        let mapped = mapped_files(&fs::read_to_string(format!("{folder}/maps"))?)?;
         let mut threads = Vec::new();
         for entry in fs::read_dir(format!("{folder}/task"))? {
             let path = entry?.path();
@@ -34,20 +34,19 @@ impl RunningProcess {
 }
 
 /// Number, name and state of a thread (proc_pid_stat(5)).
-fn thread(stat: &str) -> Option<(i32, String, bool)> {
+pub(crate) fn thread(stat: &str) -> Option<(i32, String, bool)> {
     let (tid, rest) = stat.split_once(" (")?;
     let (name, state) = rest.rsplit_once(") ")?;
     Some((tid.parse().ok()?, name.to_owned(), state.starts_with('R')))
 }
 
-/// The files of which code is mapped (proc_pid_maps(5)). Fails for another text.
-fn executed(maps: &str) -> io::Result<Vec<Mapped>> {
-    let code = smaps(maps).map_err(io::Error::other)?.into_iter().filter(|it| it.execute);
+/// The files that are mapped (proc_pid_maps(5)). Fails for another text.
+fn mapped_files(maps: &str) -> io::Result<Vec<Mapped>> {
     let mapped = |it: Mapping| {
-        let addresses = it.start..it.end;
-        Mapped { path: it.name.into(), addresses, offset: it.offset_bytes }
+        let (addresses, is_code) = (it.start..it.end, it.execute);
+        Mapped { path: it.name.into(), addresses, offset: it.offset_bytes, is_code }
     };
-    Ok(code.map(mapped).collect())
+    Ok(smaps(maps).map_err(io::Error::other)?.into_iter().map(mapped).collect())
 }
 
 #[cfg(test)]
@@ -60,9 +59,10 @@ mod tests {
     fn code_and_threads_are_read() {
         let maps = "55d0-55e0 r--p 00000000 fe:00 9     /bin/a b\n\
                     55e0-55f0 r-xp 00001000 fe:00 9     /bin/a b\n7000-8000 r-xp 00000000 00:00 0 \n";
-        let expected =
-            Mapped { path: "/bin/a b".into(), addresses: 0x55e0..0x55f0, offset: 0x1000 };
-        assert_eq!(executed(maps).unwrap()[0], expected);
+        let (path, addresses) = ("/bin/a b".into(), 0x55e0..0x55f0);
+        let expected = Mapped { path, addresses, offset: 0x1000, is_code: true };
+        let found = mapped_files(maps).unwrap();
+        assert_eq!((&found[1], found[0].is_code), (&expected, false));
         assert_eq!(thread("12 (a) b) R 1 2"), Some((12, "a) b".to_owned(), true)));
         assert_eq!(thread("12 (a) S 1 2"), Some((12, "a".to_owned(), false)));
         let this = RunningProcess::read(std::process::id()).unwrap();
@@ -73,7 +73,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_left_out(text in any::<String>()) {
-            let _ = (executed(&text), thread(&text));
+            let _ = (mapped_files(&text), thread(&text));
         }
     }
 }

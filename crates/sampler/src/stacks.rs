@@ -14,6 +14,10 @@ pub(crate) enum Frame {
     File(Arc<str>, u64),
     /// An address of a process without a file, such as that of a compiler at run time.
     Memory(i32, u64),
+    /// A part of a file that is touched, and whether it is code.
+    Touched(Arc<str>, bool),
+    /// Memory without a file that is touched.
+    TouchedMemory,
     /// The caller is not known: the copy of the stack ends, or it could not be followed.
     CutOff,
     /// Time on a CPU of which there is no sample.

@@ -20,6 +20,12 @@ use crate::threads::Thread;
 const MOST_FRAMES: usize = 512;
 /// Addresses from here on divide a call chain: `PERF_CONTEXT_MAX`.
 const LEAST_MARKER: u64 = -4095_i64 as u64;
+/// A sample stands for at most so many events.
+const MOST_PERIOD: u64 = 1 << 32;
+/// `PROT_EXEC`.
+const EXECUTABLE: u32 = 4;
+/// The time of records about what was there before.
+const BEFORE: u64 = 0;
 /// The name of a thread before it has one.
 const UNKNOWN: &str = "?";
 /// Maps a page of the kernel, which every process has.
@@ -33,6 +39,24 @@ struct Process {
     unwinder: Unwinding,
 }
 
+impl Process {
+    /// The file that is mapped at an address.
+    fn at(&self, address: u64) -> Option<&Mapped> {
+        self.mapped.iter().rfind(|it| it.addresses.contains(&address))
+    }
+}
+
+/// What a sample is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SampleKind {
+    /// A thread that executes.
+    OnCpu,
+    /// A thread that leaves its CPU.
+    LeavesCpu,
+    /// A page fault.
+    Fault,
+}
+
 /// Everything that was recorded so far.
 pub(crate) struct Watched {
     files: Files,
@@ -44,16 +68,22 @@ pub(crate) struct Watched {
     pub(crate) stacks: Stacks,
     pub(crate) samples: u64,
     pub(crate) truncated: u64,
+    /// Samples whose call stack the kernel has followed by frame pointers.
+    pub(crate) chained: u64,
     /// The identifiers of samples of threads that leave their CPU.
     switch_ids: Vec<u64>,
     /// The identifiers of samples at page faults.
     fault_ids: Vec<u64>,
+    /// Whether page faults show what is touched: the file is of interest where its pages are read.
+    names_touched: bool,
 }
 
 impl Watched {
-    /// Nothing yet; where a thread leaves its CPU, and at page faults, samples have these identifiers.
-    pub(crate) fn of(switch_ids: &[u64], fault_ids: &[u64]) -> Self {
+    /// Nothing yet; where a thread leaves its CPU, and at page faults, samples have these identifiers. With
+    /// `names_touched` the innermost frame of a page fault is the file that is touched.
+    pub(crate) fn of(switch_ids: &[u64], fault_ids: &[u64], names_touched: bool) -> Self {
         Self {
+            names_touched,
             switch_ids: switch_ids.to_vec(),
             fault_ids: fault_ids.to_vec(),
             files: Files::default(),
@@ -64,14 +94,35 @@ impl Watched {
             stacks: Stacks::default(),
             samples: 0,
             truncated: 0,
+            chained: 0,
         }
     }
 
-    /// Takes the next record.
+    /// Takes the next record; the identifiers of samples say what they are of.
     pub(crate) fn take(&mut self, time_ns: u64, raw: &RawEventRecord<'_>) {
-        let Ok(record) = raw.parse() else { return };
+        match raw.parse() {
+            Ok(EventRecord::Sample(sample)) => {
+                let is_of = |ids: &[u64]| sample.id.is_some_and(|id| ids.contains(&id));
+                let kind = match (is_of(&self.switch_ids), is_of(&self.fault_ids)) {
+                    (true, _) => SampleKind::LeavesCpu,
+                    (_, true) => SampleKind::Fault,
+                    (false, false) => SampleKind::OnCpu,
+                };
+                self.sample(&sample, kind);
+            }
+            Ok(record) => self.event(time_ns, raw, record),
+            Err(_) => {}
+        }
+    }
+
+    /// Takes the next record other than a sample.
+    pub(crate) fn event(
+        &mut self,
+        time_ns: u64,
+        raw: &RawEventRecord<'_>,
+        record: EventRecord<'_>,
+    ) {
         match record {
-            EventRecord::Sample(sample) => self.sample(&sample),
             EventRecord::Comm(it) => {
                 let name: Arc<str> = String::from_utf8_lossy(&it.name.as_slice()).into();
                 if it.is_execve {
@@ -81,7 +132,9 @@ impl Watched {
                 let thread = self.live.entry(it.tid).or_insert_with(unknown);
                 thread.name = name;
                 // A process that executes a program is on a CPU.
-                thread.comes(time_ns);
+                if time_ns != BEFORE {
+                    thread.comes(time_ns);
+                }
             }
             EventRecord::Fork(it) => {
                 if it.pid != it.ppid
@@ -94,6 +147,7 @@ impl Watched {
                 match self.live.get_mut(&it.tid) {
                     // The clocks of two CPUs differ a little: it was seen before it was made.
                     Some(thread) if &*thread.name == UNKNOWN => thread.name = name,
+                    _ if time_ns == BEFORE => drop(self.live.insert(it.tid, Thread::unknown(name))),
                     _ => drop(self.live.insert(it.tid, Thread::made(name, time_ns))),
                 }
             }
@@ -106,9 +160,15 @@ impl Watched {
                     self.processes.remove(&it.pid);
                 }
             }
+            EventRecord::Mmap(it) => {
+                let addresses = it.address..it.address.saturating_add(it.length);
+                let place = (addresses, it.page_offset, it.is_executable);
+                self.map(it.pid, &it.path.as_slice(), place);
+            }
             EventRecord::Mmap2(it) => {
                 let addresses = it.address..it.address.saturating_add(it.length);
-                self.map(it.pid, &it.path.as_slice(), addresses, it.page_offset);
+                let is_code = it.protection & EXECUTABLE != 0;
+                self.map(it.pid, &it.path.as_slice(), (addresses, it.page_offset, is_code));
             }
             EventRecord::ContextSwitch(switch) => {
                 let Some(tid) = raw.common_data().ok().and_then(|common| common.tid) else {
@@ -131,8 +191,8 @@ impl Watched {
     /// and its threads with their states.
     pub(crate) fn add(&mut self, process: &RunningProcess, at_ns: u64) {
         for mapped in &process.mapped {
-            let Mapped { path, addresses, offset } = mapped.clone();
-            self.map(process.pid, path.as_bytes(), addresses, offset);
+            let Mapped { path, addresses, offset, is_code } = mapped.clone();
+            self.map(process.pid, path.as_bytes(), (addresses, offset, is_code));
         }
         for (tid, name, could_run) in &process.threads {
             let mut thread = Thread::made(name.as_str().into(), at_ns);
@@ -154,7 +214,8 @@ impl Watched {
         self.live.entry(tid).or_insert_with(|| Thread::unknown(UNKNOWN.into()))
     }
 
-    fn map(&mut self, pid: i32, path: &[u8], addresses: std::ops::Range<u64>, offset: u64) {
+    fn map(&mut self, pid: i32, path: &[u8], place: (std::ops::Range<u64>, u64, bool)) {
+        let (addresses, offset, is_code) = place;
         let path: Arc<str> = String::from_utf8_lossy(path).into();
         let process = self.processes.entry(pid).or_default();
         // What was there before is gone.
@@ -166,17 +227,17 @@ impl Watched {
         if !path.starts_with('/') && &*path != KERNEL_PAGES || path.starts_with("//anon") {
             return;
         }
-        let mapped = Mapped { path, addresses, offset };
-        if let Some(module) = self.files.module(&mapped) {
+        let mapped = Mapped { path, addresses, offset, is_code };
+        // Data may be larger than memory, and is not read.
+        if let Some(module) = is_code.then(|| self.files.module(&mapped)).flatten() {
             process.unwinder.add_module(module);
         }
         process.mapped.push(mapped);
     }
 
-    fn sample(&mut self, sample: &SampleRecord<'_>) {
+    /// Takes a sample.
+    pub(crate) fn sample(&mut self, sample: &SampleRecord<'_>, kind: SampleKind) {
         let (Some(pid), Some(tid)) = (sample.pid, sample.tid) else { return };
-        let is_of = |ids: &[u64]| sample.id.is_some_and(|id| ids.contains(&id));
-        let (is_switch, is_fault) = (is_of(&self.switch_ids), is_of(&self.fault_ids));
         let (mut user, reaches_root) = self.user_frames(pid, sample);
         self.samples += 1;
         self.truncated += u64::from(!reaches_root);
@@ -186,23 +247,35 @@ impl Watched {
             stack = self.stacks.of(stack, Frame::CutOff);
         }
         user.reverse();
+        if kind == SampleKind::Fault && self.names_touched {
+            user.extend(sample.addr.filter(|address| *address >> 63 == 0).map(|address| {
+                let mapped = self.processes.get(&pid).and_then(|process| process.at(address));
+                mapped.map_or(Frame::TouchedMemory, |it| {
+                    Frame::Touched(Arc::clone(&it.path), it.is_code)
+                })
+            }));
+        }
         for frame in user.into_iter().chain(kernel_frames(sample)) {
             stack = self.stacks.of(stack, frame);
         }
         let thread = self.thread(tid);
-        let stands_for = sample.period.unwrap_or(1).max(1);
-        match (is_switch, is_fault) {
-            (true, _) => thread.left_at = Some((stack, stands_for)),
-            (_, true) => thread.faults.push((stack, stands_for)),
-            (false, false) => *thread.samples.entry(stack).or_insert(0) += 1,
+        let stands_for = sample.period.unwrap_or(1).clamp(1, MOST_PERIOD);
+        match kind {
+            SampleKind::LeavesCpu => thread.left_at = Some((stack, stands_for)),
+            SampleKind::Fault => thread.faults.push((stack, stands_for)),
+            SampleKind::OnCpu => *thread.samples.entry(stack).or_insert(0) += 1,
         }
     }
 
     /// The program's part of a call stack, the innermost first, and whether it is whole.
     fn user_frames(&mut self, pid: i32, sample: &SampleRecord<'_>) -> (Vec<Frame>, bool) {
-        let (Some(registers), Some(process)) = (&sample.user_regs, self.processes.get(&pid)) else {
+        let Some(process) = self.processes.get(&pid) else {
             // A thread of the kernel.
             return (Vec::new(), true);
+        };
+        let Some(registers) = &sample.user_regs else {
+            self.chained += 1;
+            return (chained_frames(process, pid, sample), true);
         };
         let Some((ip, unwinding)) = unwinding_registers(registers) else {
             return (Vec::new(), true);
@@ -251,21 +324,47 @@ fn unwinding_registers(
     Some((pc?, UnwindRegsNative::new(lr?, sp?, fp?)))
 }
 
+/// The program's part of a call chain that the kernel followed, or only where it executes.
+fn chained_frames(process: &Process, pid: i32, sample: &SampleRecord<'_>) -> Vec<Frame> {
+    let Some(chain) = &sample.callchain else {
+        let ip = sample.ip.filter(|ip| *ip >> 63 == 0);
+        return ip.map(|ip| place_at(process, pid, ip)).into_iter().collect();
+    };
+    let addresses = (0..chain.len()).filter_map(|index| chain.get(index));
+    let addresses = addresses.filter(|address| *address >> 63 == 0).take(MOST_FRAMES);
+    // All but the first are where calls return to.
+    let before = addresses.enumerate().map(|(depth, it)| it.saturating_sub(u64::from(depth > 0)));
+    before.map(|address| place_at(process, pid, address)).collect()
+}
+
 /// Where a frame is: in a file, or in memory of its process.
 fn place(process: &Process, pid: i32, frame: FrameAddress) -> Frame {
-    let address = frame.address_for_lookup();
-    match process.mapped.iter().rfind(|it| it.addresses.contains(&address)) {
-        Some(it) => Frame::File(Arc::clone(&it.path), address - it.addresses.start + it.offset),
+    place_at(process, pid, frame.address_for_lookup())
+}
+
+fn place_at(process: &Process, pid: i32, address: u64) -> Frame {
+    match process.at(address) {
+        Some(it) => {
+            let offset = (address - it.addresses.start).wrapping_add(it.offset);
+            Frame::File(Arc::clone(&it.path), offset)
+        }
         None => Frame::Memory(pid, address),
     }
 }
 
 /// The kernel's part of a call stack, the outermost first.
 fn kernel_frames(sample: &SampleRecord<'_>) -> Vec<Frame> {
-    let Some(chain) = &sample.callchain else { return Vec::new() };
-    let addresses = (0..chain.len()).filter_map(|index| chain.get(index));
+    kernel_addresses(sample).into_iter().rev().map(Frame::Kernel).collect()
+}
+
+/// The kernel's addresses of a call stack, the innermost first.
+pub(crate) fn kernel_addresses(sample: &SampleRecord<'_>) -> Vec<u64> {
     let is_kernel = |address: &u64| *address < LEAST_MARKER && *address >> 63 == 1;
-    let mut frames: Vec<Frame> = addresses.filter(is_kernel).map(Frame::Kernel).collect();
-    frames.reverse();
-    frames
+    match &sample.callchain {
+        Some(chain) => {
+            let addresses = (0..chain.len()).filter_map(|index| chain.get(index));
+            addresses.filter(is_kernel).collect()
+        }
+        None => sample.ip.into_iter().filter(is_kernel).collect(),
+    }
 }

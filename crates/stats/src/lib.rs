@@ -40,6 +40,7 @@ mod run_ratio;
 mod search;
 mod sequential;
 mod shapley;
+mod sign_flips;
 mod t_intervals;
 
 pub use bisect::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, Posterior};
@@ -78,6 +79,7 @@ pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
 pub use sequential::{Look, looks, looks_of_any_test, most_blocks};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
+pub use sign_flips::{SignFlips, share_interval};
 pub use steady::{median, quantile, steady_from};
 pub use t_intervals::{LogRatio, log_ratio, mean_difference};
 

@@ -63,6 +63,7 @@ pub(crate) mod flags {
     pub(crate) const ENABLE_ON_EXEC: u64 = 1 << 12;
     pub(crate) const TASK: u64 = 1 << 13;
     pub(crate) const WATERMARK: u64 = 1 << 14;
+    pub(crate) const MMAP_DATA: u64 = 1 << 17;
     pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
     pub(crate) const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
     pub(crate) const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;

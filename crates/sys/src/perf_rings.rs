@@ -1,6 +1,8 @@
 //! Records of what processes do, as the kernel writes them to memory that it shares
 //! (`perf_event_open(2)`): samples of what executes, and every time that a thread leaves its CPU.
 
+mod switches;
+
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -11,14 +13,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::perf::{Attributes, SOFTWARE, flags, open_event};
 
+pub use switches::SwitchScope;
+
 const CPU_CLOCK: u64 = 0;
 const CONTEXT_SWITCHES: u64 = 3;
 const MINOR_FAULTS: u64 = 5;
 const MAJOR_FAULTS: u64 = 6;
 
-/// IP, TID, TIME, CALLCHAIN, CPU, PERIOD, REGS_USER, STACK_USER, IDENTIFIER.
+/// IP, TID, TIME, ADDR, CALLCHAIN, CPU, PERIOD, REGS_USER, STACK_USER, IDENTIFIER.
 const SAMPLE_TYPE: u64 =
-    1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 16;
+    1 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 16;
 /// Events that were lost are counted, too (since Linux 6.0).
 const LOST: u64 = 1 << 4;
 
@@ -245,6 +249,11 @@ fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
         false => flags::EXCLUDE_KERNEL | flags::EXCLUDE_CALLCHAIN_KERNEL,
     };
     let of_processes = flags::MMAP | flags::MMAP2 | flags::COMM | flags::COMM_EXEC | flags::TASK;
+    // Pages that are read from a device are those of files, which need not be code.
+    let of_files = match recorded.faults {
+        Some(SampledFaults { kind: FaultKind::Major, .. }) => flags::MMAP_DATA,
+        _ => 0,
+    };
     Attributes {
         kind: SOFTWARE,
         config: CPU_CLOCK,
@@ -262,6 +271,7 @@ fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
             | flags::CONTEXT_SWITCH
             | flags::WATERMARK
             | of_processes
+            | of_files
             | kernel,
         wakeup_events: (recorded.ring_pages * page_bytes() / 2) as u32,
         sample_regs_user: REGISTERS,
@@ -299,6 +309,7 @@ fn page_faults(attributes: &Attributes, sampled: SampledFaults) -> Attributes {
 fn only_samples(attributes: &Attributes, config: u64) -> Attributes {
     let of_others = flags::MMAP
         | flags::MMAP2
+        | flags::MMAP_DATA
         | flags::COMM
         | flags::COMM_EXEC
         | flags::TASK

@@ -1,6 +1,7 @@
 //! The profile of a command or a process of this machine.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -10,13 +11,14 @@ use model::GroupName;
 use profile::Part;
 use report::{SampledView, sampled_document};
 use sampler::{
-    FaultKind, Options, SampledFaults, SamplerError, profile_command, profile_processes,
+    FaultKind, Options, PerfRecording, SampledFaults, SamplerError, profile_command,
+    profile_processes, read_perf_data,
 };
 use subject::processes_of_group;
 
 use super::ProfileArgs;
 use crate::output::show;
-use crate::{Failure, Result};
+use crate::{Failure, OrWrong, Result};
 
 /// Page faults whose code is shown, by name.
 pub(super) const FAULTS: [(&str, &str, FaultKind); 2] = [
@@ -29,6 +31,9 @@ const FAULTS_HZ: u64 = 4_999;
 /// Observes a command or a process. A command's output goes to standard error, as the result has
 /// standard output.
 pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
+    if let Some(path) = &args.from {
+        return of_perf(path, args);
+    }
     let waiter = Waiter::new().context("catch signals")?;
     let stopped = || waiter.stop_requested();
     let faults = args.faults.map(|kind| SampledFaults { kind, frequency_hz: FAULTS_HZ });
@@ -63,6 +68,32 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
         observed: &name,
         failure: failure.as_deref(),
         frequency_hz: args.rate,
+        profile: &profile,
+        most_functions: args.functions as usize,
+    };
+    show(&sampled_document(&view), &args.output)
+}
+
+/// Shows what `perf record` wrote.
+fn of_perf(path: &Path, args: &ProfileArgs) -> Result<()> {
+    let bytes = std::fs::read(path).or_wrong(format!("--from {}", path.display()))?;
+    let PerfRecording { profile, command, frequency_hz } =
+        read_perf_data(&bytes).or_wrong(format!("--from {}", path.display()))?;
+    let has_time = profile.counts(Part::OnCpu).total > 0;
+    let part = match () {
+        () if args.waits => Part::Waits,
+        () if has_time => Part::OnCpu,
+        () => Part::Faults,
+    };
+    args.write_stacks(&profile, profile.counts(part))?;
+    let observed = match command.is_empty() {
+        true => path.display().to_string(),
+        false => format!("{} ({command})", path.display()),
+    };
+    let view = SampledView {
+        observed: &observed,
+        failure: None,
+        frequency_hz,
         profile: &profile,
         most_functions: args.functions as usize,
     };

@@ -119,7 +119,7 @@ int main(int count, char **words) {
 "#;
 
 /// Whether a command can be profiled here; else the test is skipped.
-fn can_sample(test: &str, fixture: &Fixture) -> bool {
+pub(crate) fn can_sample(test: &str, fixture: &Fixture) -> bool {
     if Command::new("cc").arg("--version").output().is_err() {
         skip(test, "no C compiler is installed");
         return false;
@@ -311,10 +311,10 @@ fn an_ordinary_user_is_told_what_is_not_permitted() {
     }
 }
 
-/// A program whose function `parse`, with what it calls, takes 10 million rounds times `ROUNDS`.
+/// A program whose function `parse`, with what it calls, takes a number of rounds times `ROUNDS`.
 const CHANGED: &str = r#"
 static volatile unsigned long sum;
-static volatile long rounds = ROUNDS * 10000000l, others = 20000000l;
+static volatile long rounds = ROUNDS * 2500000l, others = 5000000l;
 __attribute__((noinline)) static void inner(long n) { for (long i = 0; i < n; i++) sum += i; }
 __attribute__((noinline)) static void parse(long n) {
     inner(n / 2);
@@ -322,7 +322,7 @@ __attribute__((noinline)) static void parse(long n) {
 }
 __attribute__((noinline)) static void print(long n) { for (long i = 0; i < n; i++) sum ^= i; }
 int main(void) {
-    for (int round = 0; round < 20; round++) { parse(rounds); print(others); }
+    for (int round = 0; round < 8; round++) { parse(rounds); print(others); }
     return 0;
 }
 "#;
