@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use anyhow::Context;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
 use profile::{CallStacks, Counts, Responses, Selection, collapsed, ctf, firefox, pprof, schedule};
@@ -60,10 +60,14 @@ const OF_RUNS: [&str; 10] =
     ["run", "other", "response", "slow", "since", "until", "memory", "firefox", "schedule", "ctf"];
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    group(ArgGroup::new("what").args(["run", "command", "pid", "unit", "cgroup", "from"])
+        .required(true).multiple(true)),
+)]
 pub(crate) struct ProfileArgs {
     /// The run file of a run in a deterministic machine (`run --subject vm`)
-    #[arg(value_name = "RUN", required_unless_present_any = ["command", "pid", "unit", "cgroup", "from"])]
+    #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
 
     /// Another run file: show which functions account for the difference

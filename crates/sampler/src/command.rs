@@ -1,5 +1,6 @@
 //! Commands from their start to their end, and running processes for a time.
 
+use std::io;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -69,7 +70,10 @@ fn begin(pids: &[u32], options: Options) -> Result<(Vec<RunningProcess>, Recordi
     let mut tries = TRIES;
     loop {
         let read = |pid: &u32| {
-            let failed = |source| SamplerError::Process { pid: *pid, source };
+            let failed = |source: io::Error| match source.kind() {
+                io::ErrorKind::NotFound => SamplerError::NoProcess(*pid),
+                _ => SamplerError::Process { pid: *pid, source },
+            };
             RunningProcess::read(*pid).map_err(failed)
         };
         let (found, mut missing): (Vec<_>, Vec<_>) = pids.iter().map(read).partition(Result::is_ok);

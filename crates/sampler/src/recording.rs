@@ -51,7 +51,10 @@ pub enum SamplerError {
         /// Why.
         source: io::Error,
     },
-    /// There is no such process, or it may not be read.
+    /// There is no process of this number.
+    #[error("there is no process {0}: ps -e lists those that run")]
+    NoProcess(u32),
+    /// A process may not be read.
     #[error("process {pid}: {source}")]
     Process {
         /// Its number.

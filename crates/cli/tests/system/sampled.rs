@@ -253,26 +253,36 @@ fn page_faults_have_the_function_that_makes_them() {
     run_beside_the_doctor(&fixture);
 }
 
+/// How often the doctor is asked until the process alone is what it names.
+const TRIES: usize = 20;
+
 /// The doctor names the code of a process that makes page faults.
 fn run_beside_the_doctor(fixture: &Fixture) {
     let mut other = fixture.other("./faults");
     let running = KilledOnDrop(other.arg("100000000").spawn().unwrap());
-    let code = |options: &str| {
+    // Where processes of other tests make faults in the same control group, the finding is the group's,
+    // and where they leave this one no CPU, records are lost, which the finding says.
+    let finding = |options: &str| {
         let words = format!("doctor --for 1s --json {options}");
-        let finished = fixture.finish(fixture.thrashlab(&words));
-        let found: Value = serde_json::from_str(&finished.stdout).unwrap();
-        let findings = found["findings"].as_array().unwrap().clone();
-        let pid = running.0.id();
-        let is_it =
-            |it: &&Value| it["rule"] == "minor-faults" && it["scope"]["process"]["pid"] == pid;
-        let finding = findings.iter().find(is_it).unwrap_or_else(|| panic!("{found:#}"));
-        finding["code"].as_array().cloned().unwrap_or_default()
+        let of_process = |_| {
+            let finished = fixture.finish(fixture.thrashlab(&words));
+            let found: Value = serde_json::from_str(&finished.stdout).unwrap();
+            let findings = found["findings"].as_array().unwrap().clone();
+            let pid = running.0.id();
+            let is_it =
+                |it: &Value| it["rule"] == "minor-faults" && it["scope"]["process"]["pid"] == pid;
+            let found = findings.into_iter().find(is_it)?;
+            let is_cut = found["code_unknown"].as_str().is_some_and(|why| why.contains("lost"));
+            (!is_cut).then_some(found)
+        };
+        (0..TRIES).find_map(of_process).expect("the process alone has this finding")
     };
-    let named = code("");
+    let with_code = finding("");
+    let named = with_code["code"].as_array().unwrap_or_else(|| panic!("{with_code:#}"));
     let first = named.first().expect("its code is sampled");
     assert!(first["function"].as_str().unwrap().contains("read"), "{named:#?}");
     assert_eq!(first["activity"], "minor-faults");
-    assert!(code("--no-stacks").is_empty());
+    assert!(finding("--no-stacks")["code"].is_null());
     screen(fixture, &["doctor", "--for", "1s"]);
 }
 
@@ -367,7 +377,7 @@ fn a_running_process_is_observed_for_a_time_and_goes_on() {
     assert_near(waits_ns, elapsed_ns, 0.5, "waiting");
     assert!(sleeping.0.try_wait().unwrap().is_none(), "it goes on");
     drop(sleeping);
-    fixture.finish(fixture.thrashlab(&words)).expect(3, &[&pid.to_string(), "No such file"]);
+    fixture.finish(fixture.thrashlab(&words)).expect(3, &[&pid.to_string(), "there is no process"]);
 }
 
 #[test]
@@ -402,7 +412,7 @@ fn wrong_and_stopped_commands_end_in_words_and_leave_nothing() {
     }
     let run = |words: &str| fixture.finish(fixture.thrashlab(words));
     run("profile").expect(2, &["RUN"]);
-    run("profile -- /nowhere/program").expect(3, &["/nowhere/program", "No such file"]);
+    run("profile -- /nowhere/program").expect(3, &["/nowhere/program", "there is no process"]);
     run("profile --firefox f.json -- true").expect(2, &["--firefox", "COMMAND"]);
     assert_says(&run("profile -- false"), &["the command ended with exit status: 1"]);
     let mut running = fixture.start(fixture.thrashlab("profile -- sleep 1000"));
