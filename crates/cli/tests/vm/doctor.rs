@@ -23,7 +23,11 @@ const STEADY_S: u8 = 2;
 /// The one run of a load at an intensity, in a machine with these settings.
 fn run(lab: &Lab, settings: &str, seconds: u8, load: &str, intensity: u8) -> Run {
     let lab = lab.sibling();
-    let arguments = format!("{TIMES} --points {seconds} --load {load} --intensity {intensity}");
+    let volume = match load {
+        model::BASELINE => String::new(),
+        _ => format!(" --intensity {intensity}"),
+    };
+    let arguments = format!("{TIMES} --points {seconds} --load {load}{volume}");
     lab.finish(&format!("{MACHINE},{settings}"), &arguments).expect(0, &[]);
     let (name, _) = lab.files().into_iter().find(|(name, _)| name.contains(load)).unwrap();
     let run = lab.fixture.run_file(&name);
