@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use analysis::history::{History, HistoryData, HistorySettings};
+use analysis::history::{History, HistorySettings};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use experiment::typed::setting;
@@ -12,7 +12,7 @@ use keep::Cache;
 use keep::out_file::write_whole;
 use kernels::{KernelArg, OrderedKernel, in_order, named_kernels};
 use model::shown::quoted;
-use render::{HTML, Style};
+use render::{Document, HTML, Style};
 use report::history_document;
 use stats::ChangeScan;
 
@@ -241,8 +241,9 @@ fn make(
         }
         Err(other) => return Err(other),
     };
-    show_in(&history_document(history.data(), &found), &args.format)?;
-    write_page(history.data(), &found, folder, &progress)?;
+    let document = history_document(history.data(), &found);
+    show_in(&document, &args.format)?;
+    write_page(&document, folder, &progress)?;
     progress.say(&format!("to show it again: thrashlab history show {shown}"));
     Ok(())
 }
@@ -261,15 +262,9 @@ fn find(requested: &[String], progress: &Progress) -> Result<Vec<OrderedKernel>>
     in_order(named, &cache, &mut step).ok_or(Failure::Interrupted)
 }
 
-fn write_page(
-    data: &HistoryData,
-    history: &History,
-    folder: &Path,
-    progress: &Progress,
-) -> Result<()> {
+fn write_page(document: &Document<'_>, folder: &Path, progress: &Progress) -> Result<()> {
     let path = folder.join(PAGE);
-    let page = (HTML.write)(&history_document(data, history), &Style::default())
-        .context("write the page")?;
+    let page = (HTML.write)(document, &Style::default()).context("write the page")?;
     write_whole(&path, page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     progress.say(&format!("page: {}", path.display()));
     Ok(())

@@ -21,7 +21,7 @@ use stats::{Pairing, SignFlips, mean_difference, share_interval};
 use crate::call_stacks::CallStacks;
 use crate::common_names::{RenamedFile, source_name};
 use crate::counted::Counted;
-use crate::sampled::SampledProfile;
+use crate::sampled::{SampledProfile, is_known};
 use crate::{Area, Part};
 
 /// The part of all time of its kind that a function has at least, to be tested.
@@ -194,7 +194,7 @@ impl Times {
         let least = LEAST_SHARE * whole.pooled();
         let is_tested = |it: &FunctionTimes| {
             let name = &numbered.names[it.number as usize];
-            it.pooled() > least && !(name.starts_with('[') && name.contains(' '))
+            it.pooled() > least && is_known(name)
         };
         let functions = all.into_iter().map(|(number, times)| FunctionTimes { number, times });
         let mut functions: Vec<FunctionTimes> = functions.filter(is_tested).collect();

@@ -186,8 +186,13 @@ pub struct Origin {
 impl Origin {
     /// Whether it is a function or a file, and not a text such as `[call stack not recorded]`.
     pub fn is_known(&self) -> bool {
-        !(self.function.starts_with('[') && self.function.contains(' '))
+        is_known(&self.function)
     }
+}
+
+/// Whether a name is that of a function or a file, and not a text such as `[call stack not recorded]`.
+pub(crate) fn is_known(name: &str) -> bool {
+    !(name.starts_with('[') && name.contains(' '))
 }
 
 impl SampledProfile {

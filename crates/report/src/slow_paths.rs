@@ -76,9 +76,7 @@ impl SlowPaths {
             let paths = load.paths.iter().take(worst.unwrap_or(0));
             paths.for_each(|it| document.push(critical_path_table(&it.path)));
         }
-        let missed =
-            self.missed.iter().map(|missed| format!("Critical paths do not show {missed}."));
-        document.blocks.extend(missed.map(Block::Sentence));
+        document.blocks.extend(not_shown(&self.missed));
         if let Some(brief) = &mut document.brief {
             let mut loads: Vec<&SlowPathsOfLoad> = self.loads.iter().collect();
             loads.sort_by_key(|load| Reverse(load.paths.len()));
@@ -149,6 +147,12 @@ impl SlowPathsOfLoad {
     }
 }
 
+/// What critical paths lack, a sentence each.
+fn not_shown(missed: &[String]) -> impl Iterator<Item = Block> {
+    let sentence = |missed: &String| format!("Critical paths do not show {missed}.");
+    missed.iter().map(sentence).map(Block::Sentence)
+}
+
 /// A place without the numbers of processes, which differ from run to run.
 fn common_place(segment: &Segment) -> String {
     let place = place(segment);
@@ -174,8 +178,7 @@ pub fn run_paths_document(
     let title = format!("Critical paths of {}", found.run_id);
     let mut document = Document { title, ..Document::default() };
     paths.iter().take(most).for_each(|path| document.push(critical_path_table(path)));
-    let missed = found.missed.iter().map(|missed| format!("Critical paths do not show {missed}."));
-    document.blocks.extend(missed.map(Block::Sentence));
+    document.blocks.extend(not_shown(&found.missed));
     let data = RunPaths { paths: paths.into_iter().cloned().collect(), ..found.clone() };
     document.with_data(data)
 }

@@ -133,9 +133,9 @@ fn largest_statistics((count, size): (usize, usize), draws: usize) -> Vec<f64> {
 /// Calls `found` with the best split of every interval of complete groups.
 fn each_interval(groups: &[Option<Vec<f64>>], size: usize, found: &mut dyn FnMut(Change)) {
     let wins = Sums::new(groups);
-    for first in 0..groups.len() {
-        for last in first + 1..groups.len() {
-            if groups[first..=last].iter().any(Option::is_none) {
+    for first in (0..groups.len()).filter(|first| groups[*first].is_some()) {
+        for (last, group) in groups.iter().enumerate().skip(first + 1) {
+            if group.is_none() {
                 break;
             }
             let mut best: Option<Change> = None;
