@@ -26,17 +26,22 @@ use crate::{OrWrong, Result, complain, guests};
 use observe::Observed;
 pub(crate) use observe::observe;
 
+const USAGE: &str = "\
+thrashlab profile [OPTIONS] RUN [OTHER]
+       thrashlab profile [OPTIONS] --pid PID|--unit UNIT|--cgroup PATH
+       thrashlab profile [OPTIONS] --from FILE
+       thrashlab profile [OPTIONS] -- COMMAND...";
+
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab profile -- sort big.txt      where a command spends its time, and what
-                                  it waits for
-  thrashlab profile -o sort.html -- sort big.txt      with its flame graphs
-  thrashlab profile --pid 1234 --for 30s              the same of a running process
-  thrashlab profile --unit nginx.service              of all processes of a service
-  thrashlab profile --faults major -- ./server        and who reads pages from disk
-  thrashlab profile --from perf.data                  what perf has recorded
+  thrashlab profile -- sort big.txt               what takes a command's time
+  thrashlab profile -o sort.html -- sort big.txt  with its flame graphs
+  thrashlab profile --pid 1234 --for 30s          the same of a running process
+  thrashlab profile --unit nginx.service          of all processes of a service
+  thrashlab profile --faults major -- ./server    and who reads pages from disk
+  thrashlab profile --from perf.data              what perf has recorded
   thrashlab profile results/01-largewrite-seed1.run.jsonl
-  thrashlab profile RUN.run.jsonl --slow     responses above the median against all
+  thrashlab profile RUN.run.jsonl --slow  slow responses against all of them
   thrashlab profile RUN.run.jsonl --response 3 -o response.html
   thrashlab profile OLD.run.jsonl NEW.run.jsonl
                                   which functions account for the difference
@@ -45,12 +50,13 @@ Examples:
   thrashlab profile RUN.run.jsonl --schedule RUN.json
                                   what each task did when, for ui.perfetto.dev
   thrashlab profile RUN.run.jsonl --ctf RUN.ctf && babeltrace2 RUN.ctf
-                                  the same as events of the scheduler, one a line
+                                  the same as events of the scheduler
   thrashlab profile RUN.run.jsonl --memory zen4
-                                  which functions miss the TLBs, and what it costs
+                                  which functions miss the TLBs, and the cost
 
-A run of a deterministic machine is repeated, observed by a plugin of the engine (thrashlab vm engine
-build), and there is no profile unless it is the same to the byte: docs/profile.md.";
+A run of a deterministic machine is repeated, observed by a plugin of the engine
+(thrashlab vm engine build), and there is no profile unless it is the same to
+the byte: docs/profile.md.";
 
 /// Critical paths of a run on a real machine that are shown.
 const MOST_PATHS: usize = 3;
@@ -61,6 +67,7 @@ const OF_RUNS: [&str; 10] =
 
 #[derive(Args)]
 #[command(
+    override_usage = USAGE,
     after_help = EXAMPLES,
     group(ArgGroup::new("what").args(["run", "command", "pid", "unit", "cgroup", "from"])
         .required(true).multiple(true)),

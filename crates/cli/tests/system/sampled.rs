@@ -412,7 +412,7 @@ fn wrong_and_stopped_commands_end_in_words_and_leave_nothing() {
     }
     let run = |words: &str| fixture.finish(fixture.thrashlab(words));
     run("profile").expect(2, &["RUN"]);
-    run("profile -- /nowhere/program").expect(3, &["/nowhere/program", "there is no process"]);
+    run("profile -- /nowhere/program").expect(3, &["/nowhere/program", "No such file"]);
     run("profile --firefox f.json -- true").expect(2, &["--firefox", "COMMAND"]);
     assert_says(&run("profile -- false"), &["the command ended with exit status: 1"]);
     let mut running = fixture.start(fixture.thrashlab("profile -- sleep 1000"));
