@@ -140,11 +140,3 @@ fn children(pid: u32) -> Vec<u32> {
     let pids = |text: String| text.split_whitespace().map(str::parse).collect::<Vec<_>>();
     texts.flat_map(pids).flatten().collect()
 }
-
-/// The paths that are kept next to runs: of a folder all, of a run file its own.
-pub(crate) fn kept_beside(what: &Path) -> Vec<RunPaths> {
-    let entries = fs::read_dir(what).into_iter().flatten().flatten().map(|entry| entry.path());
-    let files = std::iter::once(what.to_owned()).chain(entries);
-    let read = |path| RunPaths::parse(&fs::read_to_string(path).ok()?).ok();
-    files.filter_map(|file| RunPaths::beside(&file)).filter_map(read).collect()
-}

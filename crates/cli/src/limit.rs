@@ -67,6 +67,10 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
+    /// Do not observe one more run at a limit that costs more than the price
+    #[arg(long)]
+    no_profile: bool,
+
     /// Print the plan as it is understood and run nothing
     #[arg(long)]
     dry_run: bool,
@@ -131,9 +135,12 @@ pub(crate) fn limit(args: &Arguments) -> Result<()> {
     if args.dry_run {
         return print(&search.plan.text());
     }
-    let outcome = sweep::carry_out(search, &args.lab, &args.format);
+    let subject = args.subject();
+    let is_command = args.job.is_none();
+    let observes = is_command && !args.no_profile && is_here(&subject) && !is_live_group(&subject);
+    let outcome = sweep::carry_out(search, &args.lab, &args.format, observes);
     if matches!(outcome, Err(Failure::Interrupted)) {
-        args.command.clean_up(is_here(&args.subject()));
+        args.command.clean_up(is_here(&subject));
     }
     outcome
 }

@@ -37,6 +37,7 @@ mod levels;
 mod limit;
 mod manual;
 mod mmu;
+mod observed_level;
 mod option_groups;
 #[cfg(test)]
 #[path = "../tests/options/page.rs"]
@@ -44,10 +45,12 @@ mod options;
 mod output;
 mod profile;
 mod progress;
+mod recorded;
 mod repeated;
 mod report;
 mod result_file;
 mod run;
+mod run_profiles;
 mod settings;
 mod show;
 mod start;

@@ -94,6 +94,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "quiet",
             "events",
             "no-report",
+            "no-profile",
             "fail-on",
             "dry-run",
             "check",

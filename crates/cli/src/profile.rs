@@ -18,9 +18,9 @@ use report::{ProfileView, profile_difference_document, profile_document, run_pat
 use sampler::FaultKind;
 use simulated::Machine;
 
-use crate::critical_paths::kept_beside;
 use crate::output::{OutputArgs, named, show};
 use crate::progress::Progress;
+use crate::recorded::Kept;
 use crate::result_file::ResultFile;
 use crate::{OrWrong, Result, complain, guests};
 use observe::Observed;
@@ -276,7 +276,11 @@ fn write_ctf(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
 
 pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
     let Some(run) = &args.run else { return sampled::profile(args) };
-    if let Some(paths) = kept_beside(run).pop().filter(|_| run.is_file()) {
+    let mut kept = if run.is_file() { Kept::beside(run) } else { Kept::default() };
+    if let Some(kept) = kept.profiles.pop() {
+        return sampled::of_run(&kept, args);
+    }
+    if let Some(paths) = kept.paths.pop() {
         if let Some(index) = args.response.filter(|index| paths.of_response(*index).is_none()) {
             return Err(wrong!("--response {index}: the run has no path of it"));
         }

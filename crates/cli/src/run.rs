@@ -7,18 +7,18 @@ use agent::Freeze;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
-use experiment::{CellPlan, Event, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
+use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
 use model::{BASELINE, EndStatus, Measure, WorkEnd};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
 use crate::command::CommandArgs;
-use crate::critical_paths::PathRecorder;
 use crate::failed_start::ResultsStart;
 use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, drive_heard};
 use crate::output::deliver;
+use crate::recorded::Recorder;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
 use crate::{Failure, OrWrong, Result, complain, report, settings, show, wrong};
@@ -68,7 +68,7 @@ docs/sessions.md.";
 #[command(
     after_help = EXAMPLES,
     group(ArgGroup::new("work").args(["job", "commands", "words"])
-        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic", "profile"])),
+        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic"])),
 )]
 pub(crate) struct RunArgs {
     /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
@@ -136,8 +136,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     no_report: bool,
 
-    /// Record where each response waits and who has the CPU meanwhile; host and sandbox only
-    /// (docs/profile.md)
+    /// Record where each response waits and who has the CPU meanwhile, or what a command does with its
+    /// time; host and sandbox only (docs/profile.md)
     #[arg(long)]
     profile: bool,
 
@@ -279,23 +279,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     if !measure.is_probe() && args.shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
+    let mut recorder = match args.profile {
+        true => Recorder::of(measure, &args.loads)?,
+        false => Recorder::Off,
+    };
     let folder = results_folder(args, measure)?;
     let start = ResultsStart::at(&folder);
     let mut progress = args.lab.progress()?;
     let mut options = args.lab.options.clone();
     options.freeze =
         args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS });
-    let mut recorder = PathRecorder::default();
-    let mut hear = |event: &Event<'_>| {
-        if args.profile {
-            recorder.hear(event)
-        }
-    };
-    let result = drive_heard(&options, &mut progress, &mut hear, |driver| {
-        driver.measure_matrix(&plan, &folder)
-    });
-    if let Some(why) = &recorder.refused {
-        progress.warn(&format!("no critical paths: {why}"));
+    let result =
+        drive_heard(&options, &mut progress, &mut |event| recorder.hear(event), |driver| {
+            driver.measure_matrix(&plan, &folder)
+        });
+    if let Some(refused) = recorder.refused() {
+        progress.warn(&refused);
     }
     if matches!(&result, Err(Failure::Interrupted))
         || result.as_ref().is_ok_and(|it| it.interrupted)
@@ -319,7 +318,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let has_failed = args.command.is_given() && !runs.iter().all(|run| is_of_others(run.status()));
     let never_started = args.command.is_given().then(|| never_started(&runs)).flatten();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
-        let shown = show::shaped(&runs, result.skipped, &recorder.runs, &args.shape)?;
+        let shown = show::shaped(&runs, result.skipped, &recorder.kept(), &args.shape)?;
         deliver(&shown, args.shape.document_format(), None)?;
     }
     progress.say(&format!("run files: {}", folder.display()));

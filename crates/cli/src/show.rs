@@ -9,17 +9,17 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::Run;
 use model::resp1::Resp1Format;
-use profile::RunPaths;
 use render::{Block, Document, FORMATS, OutputFormat, format_named};
 use report::{
     SlowPaths, dataset_document, job_document, matrix_document, resp1_table, verbose_lines,
+    with_run_profiles,
 };
 use store::observations::{Results, results};
 use store::reference::{document, find};
 
-use crate::critical_paths::kept_beside;
 use crate::levels::{Levels, by_shown_levels, joined};
 use crate::output::{deliver, possible_values};
+use crate::recorded::Kept;
 use crate::result_file::ResultFile;
 use crate::{OrWrong, Result};
 
@@ -117,7 +117,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     } else {
         match results(what).or_wrong("read results")? {
             Results::Runs(runs) => {
-                of_runs(by_shown_levels(path, runs)?, &kept_beside(path), shape)?
+                of_runs(by_shown_levels(path, runs)?, &Kept::beside(path), shape)?
             }
             Results::Foreign(_) if shape.worst.is_some() || shape.output_format().is_none() => {
                 return Err(wrong!(
@@ -136,37 +136,37 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
 /// The results of all groups, a part for each.
 fn of_runs(
     groups: Vec<(Levels, Vec<Run>)>,
-    paths: &[RunPaths],
+    kept: &Kept,
     shape: &Shape,
 ) -> Result<Document<'static>> {
     if let [(_, runs)] = &groups[..] {
-        return of_group(runs, paths, shape);
+        return of_group(runs, kept, shape);
     }
     let document = |(levels, runs): (Levels, Vec<Run>)| {
-        of_group(&runs, paths, shape).map(|document| (levels, document))
+        of_group(&runs, kept, shape).map(|document| (levels, document))
     };
     Ok(joined(groups.into_iter().map(document).collect::<Result<_>>()?))
 }
 
 /// The result of runs of the same levels, with deaths.
-fn of_group(runs: &[Run], paths: &[RunPaths], shape: &Shape) -> Result<Document<'static>> {
-    let mut shown = shaped(runs, BTreeMap::new(), paths, shape)?;
+fn of_group(runs: &[Run], kept: &Kept, shape: &Shape) -> Result<Document<'static>> {
+    let mut shown = shaped(runs, BTreeMap::new(), kept, shape)?;
     if shape.output_format().is_some() {
         shown.blocks.extend(report::death_blocks(runs));
     }
     Ok(shown)
 }
 
-/// The result of runs: a matrix, with the critical paths that are known, or of a job its own table.
+/// The result of runs: a matrix, with the critical paths that are known, or of a job its own table, with its profiles.
 pub(crate) fn shaped(
     runs: &[Run],
     skipped: BTreeMap<String, String>,
-    paths: &[RunPaths],
+    kept: &Kept,
     shape: &Shape,
 ) -> Result<Document<'static>> {
     let all: Vec<&Run> = runs.iter().collect();
     let Some(of_job) = job_document(&all, skipped.clone(), shape.verbose) else {
-        return Ok(of_matrix(Matrix::from_runs(runs, skipped), paths, shape));
+        return Ok(of_matrix(Matrix::from_runs(runs, skipped), kept, shape));
     };
     if shape.worst.is_some() {
         return Err(wrong!("--worst is for a probe's responses"));
@@ -174,11 +174,11 @@ pub(crate) fn shaped(
     if shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
-    Ok(of_job)
+    Ok(with_run_profiles(of_job, runs, &kept.profiles))
 }
 
-fn of_matrix(mut matrix: Matrix, paths: &[RunPaths], shape: &Shape) -> Document<'static> {
-    let slow_paths = SlowPaths::of(&matrix, paths);
+fn of_matrix(mut matrix: Matrix, kept: &Kept, shape: &Shape) -> Document<'static> {
+    let slow_paths = SlowPaths::of(&matrix, &kept.paths);
     let document = match (shape.format, shape.worst) {
         (_, Some(_)) | (Form::Document(_), None) => {
             let document = matrix_document(&matrix, shape.worst, shape.verbose);

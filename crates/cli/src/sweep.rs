@@ -1,11 +1,11 @@
 //! `thrashlab sweep`: the cost of a unit of work over the levels of a parameter, and its knee.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use analysis::sweep::{Curve, Grid, Settings, SweepResult, find};
+use analysis::sweep::{Curve, Grid, PricedLevel, Settings, SweepResult, find};
 use anyhow::anyhow;
 use clap::Args;
-use curves::{CurveOptions, Curves, SweepRow, SweepView, sweep_document};
+use curves::{Amounts, CurveOptions, Curves, SweepRow, SweepView, sweep_document};
 use experiment::typed::{Setting, setting};
 use experiment::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{FormatArgs, show_in};
-use crate::{Failure, OrWrong, Result, print, settings};
+use crate::{Failure, OrWrong, Result, observed_level, print, settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,19 +124,31 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
     if args.dry_run {
         return print(&plan_text(&sweep.plan));
     }
-    carry_out(sweep, &args.lab, &args.format)
+    carry_out(sweep, &args.lab, &args.format, false)
 }
 
 /// Measures, and prints what was found; it may continue an earlier one.
-pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, format: &FormatArgs) -> Result<()> {
+///
+/// With `observes`, a run at a limit that costs more than the price is observed at the end.
+pub(crate) fn carry_out(
+    mut sweep: Sweep,
+    lab: &LabArgs,
+    format: &FormatArgs,
+    observes: bool,
+) -> Result<()> {
     let start = ResultsStart::at(&sweep.folder);
     sweep.open().map_err(failure)?;
     let mut progress = lab.progress()?;
-    let outcome = drive(&lab.options, &mut progress, |driver| sweep.run(driver));
+    let mut outcome = drive(&lab.options, &mut progress, |driver| sweep.run(driver));
     let curves = sweep.curves().map_err(failure)?;
+    if let Some(costly) = costly_level(&curves, &sweep.plan.settings.find).filter(|_| observes)
+        && outcome.is_ok()
+    {
+        outcome = observed_level::observe(&mut sweep, costly.level, lab, &mut progress);
+    }
     let is_known = curves.rows.iter().any(|(_, curve)| has_costs(curve));
     if is_known {
-        show(format, &curves, &sweep.plan.settings.find)?;
+        show(format, &curves, &sweep.plan.settings.find, Some(&sweep.folder))?;
     }
     let folder = sweep.folder.display();
     match outcome {
@@ -201,7 +213,7 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<()> {
         let present = present.map_err(|why| wrong!("--present: {why}"))?;
         settings.present = Some(present);
     }
-    show(&args.format, &curves, &settings)
+    show(&args.format, &curves, &settings, Some(Path::new(what)))
 }
 
 fn plan_of(curves: &Curves) -> Option<SweepPlan> {
@@ -213,7 +225,12 @@ pub(crate) fn settings_of(curves: &Curves) -> Settings {
     plan_of(curves).map_or_else(Settings::default, |plan| plan.settings.find)
 }
 
-pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a> {
+/// The curves as they are shown; with the folder of their runs also what was observed.
+pub(crate) fn view<'a>(
+    curves: &'a Curves,
+    settings: &Settings,
+    folder: Option<&Path>,
+) -> SweepView<'a> {
     let plan = plan_of(curves);
     let search = plan.as_ref().and_then(|plan| plan.search().ok());
     let ended_by_budget = |curve: &Curve| search.and_then(|search| search.ended_by_budget(curve));
@@ -229,19 +246,44 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
         by: curves.by.clone(),
         rows: curves.rows.iter().map(row).collect(),
         grid: curves.by.as_ref().map(|by| Grid::new(by, &curves.rows, settings)),
+        observed: folder.and_then(|folder| observed(folder, curves, settings)),
         least_rise: settings.knee.least_rise,
     }
 }
 
-fn show(format: &FormatArgs, curves: &Curves, settings: &Settings) -> Result<()> {
-    let view = view(curves, settings);
+/// The level of a single curve to look at for what the work lacks, if there is a price.
+fn costly_level(curves: &Curves, settings: &Settings) -> Option<PricedLevel> {
+    let [(_, curve)] = &curves.rows[..] else { return None };
+    find(curve, settings).priced?.costly().copied()
+}
+
+/// What a run at that level did, if one was observed.
+fn observed(folder: &Path, curves: &Curves, settings: &Settings) -> Option<String> {
+    let costly = costly_level(curves, settings)?;
+    let plan = plan_of(curves)?;
+    let name = plan.observed_name(costly.level);
+    let (_, curve) = curves.rows.first()?;
+    observed_level::sentence(folder, &name, &Amounts::new(curve).level(costly.level), &costly)
+}
+
+fn show(
+    format: &FormatArgs,
+    curves: &Curves,
+    settings: &Settings,
+    folder: Option<&Path>,
+) -> Result<()> {
+    let view = view(curves, settings, folder);
     let document = sweep_document(&view).with_json(|| as_json(&view));
     show_in(&document, format)
 }
 
 fn as_json(view: &SweepView<'_>) -> Value {
     if let ([SweepRow { curve, found, .. }], None) = (&view.rows[..], &view.grid) {
-        return json!({ "place": view.place, "curve": curve, "found": found });
+        let mut data = json!({ "place": view.place, "curve": curve, "found": found });
+        if let Some(observed) = &view.observed {
+            data["observed"] = json!(observed);
+        }
+        return data;
     }
     let row = |SweepRow { label, curve, found }: &SweepRow<'_>| json!({ "level": label, "curve": curve, "found": found });
     let rows: Vec<Value> = view.rows.iter().map(row).collect();

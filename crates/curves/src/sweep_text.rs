@@ -22,6 +22,8 @@ const MOST_ROWS: usize = 9;
 const MOST_NOTES: usize = 4;
 /// Curves whose knees are reported on one screen.
 const MOST_CURVES: usize = 3;
+/// Rows that the sentence on an observed run takes.
+const ROWS_OF_OBSERVED: usize = 4;
 /// Columns that it does not have.
 const OF_DETAILS: [&str; 4] = ["user", "system", "page walks (loads)", "page tables"];
 
@@ -38,6 +40,8 @@ pub struct SweepView<'a> {
     pub rows: Vec<SweepRow<'a>>,
     /// The rows side by side.
     pub grid: Option<Grid>,
+    /// What the work did at a level that costs more than the price, as a sentence.
+    pub observed: Option<String>,
     /// Minimum rise of the cost above the plateau, as a factor.
     pub least_rise: f64,
 }
@@ -150,6 +154,7 @@ fn brief_of_curves(view: &SweepView<'_>) -> Document<'static> {
 fn brief(view: &SweepView<'_>) -> Document<'static> {
     let verdicts = view.knees().map(|text| Verdict { text, tone: Tone::Plain }).collect();
     let mut blocks = Vec::new();
+    let most_rows = MOST_ROWS - view.observed.as_ref().map_or(0, |_| ROWS_OF_OBSERVED);
     for SweepRow { curve, found, .. } in &view.rows {
         let amounts = Amounts::new(curve);
         let (mut table, mut notes) = match &found.priced {
@@ -163,9 +168,9 @@ fn brief(view: &SweepView<'_>) -> Document<'static> {
                 (table, other_sentences(found, &amounts))
             }
         };
-        if table.rows.len() > MOST_ROWS {
+        if table.rows.len() > most_rows {
             notes.push(format!("{} levels with --details.", table.rows.len()));
-            table = nearest(table, found);
+            table = nearest(table, found, most_rows);
         }
         // The answer names the death.
         let problems = tables::problems(&found.rows, &amounts);
@@ -173,11 +178,12 @@ fn brief(view: &SweepView<'_>) -> Document<'static> {
         notes.truncate(MOST_NOTES);
         blocks.extend([table.into(), Block::Notes(notes)]);
     }
+    blocks.extend(view.observed.clone().map(Block::Sentence));
     Document { verdicts, blocks, ..Document::default() }
 }
 
 /// The rows around the knee or the death, and both ends.
-fn nearest(mut table: Table, found: &SweepResult) -> Table {
+fn nearest(mut table: Table, found: &SweepResult, most_rows: usize) -> Table {
     let levels: Vec<f64> = match &found.priced {
         Some(priced) => priced.levels.iter().map(|it| it.level).collect(),
         None => found.rows.iter().map(|row| row.level).collect(),
@@ -190,7 +196,7 @@ fn nearest(mut table: Table, found: &SweepResult) -> Table {
     let last = levels.len() - 1;
     let mut kept: Vec<usize> =
         (1..last).sorted_by(|a, b| away(levels[*a]).total_cmp(&away(levels[*b]))).collect();
-    kept.truncate(MOST_ROWS - 2);
+    kept.truncate(most_rows - 2);
     kept.extend([0, last]);
     kept.sort_unstable();
     table.rows = kept.into_iter().filter_map(|index| table.rows.get(index).cloned()).collect();
@@ -218,7 +224,7 @@ pub fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
 
 /// The tables and curves of a sweep, and results besides the knees.
 pub fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<Block> = view.observed.clone().map(Block::Sentence).into_iter().collect();
     for SweepRow { label, curve, found } in &view.rows {
         let amounts = Amounts::new(curve);
         if view.rows.len() > 1 {

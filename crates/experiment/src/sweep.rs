@@ -140,6 +140,11 @@ impl SweepPlan {
         Some((COMMAND_LIMIT.to_owned(), exact_duration(limit_ns.next_multiple_of(MILLISECOND_NS))))
     }
 
+    /// The name under which a run at a level is kept that was observed, and does not count as a measurement.
+    pub fn observed_name(&self, level: f64) -> String {
+        format!("observed-{}", self.quantity.format(level))
+    }
+
     /// The plan of the calibration run: the smallest work, sized for the largest.
     pub(crate) fn calibration(&self) -> Plan {
         let (low, high) =

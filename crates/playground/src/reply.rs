@@ -54,7 +54,7 @@ pub(crate) fn view<'a>(
 ) -> SweepView<'a> {
     let rows = rows.map(|(label, curve, found)| SweepRow { label, curve, found }).collect();
     let least_rise = settings.knee.least_rise;
-    SweepView { place, settings: Vec::new(), by, rows, grid: None, least_rise }
+    SweepView { place, settings: Vec::new(), by, rows, grid: None, observed: None, least_rise }
 }
 
 /// The chart of cost over level with this name, unless there is nothing to draw.

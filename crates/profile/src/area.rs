@@ -1,11 +1,11 @@
 //! What the kernel executes for whom: the areas of a profile.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::plan::Kind;
 
 /// On whose behalf an instruction is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Area {
     /// Programs.

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Area;
 use crate::call_stacks::{CallStacks, Counts};
 use crate::scheduler_functions::only_schedules;
 
 /// What a thread does with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// It executes.
@@ -68,7 +68,7 @@ impl StackTree {
 }
 
 /// The time of the threads of a name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskTime {
     /// Their name.
     pub name: String,
@@ -145,6 +145,11 @@ impl SampledProfile {
     /// Whether so many records were lost that nothing may be concluded.
     pub fn is_incomplete(&self) -> bool {
         self.lost.unwrap_or(0) as f64 > MOST_LOST * self.records as f64
+    }
+
+    /// How many page faults its samples stand for; `None` if there are none.
+    pub fn fault_sum(&self) -> Option<u64> {
+        Some(self.counts(Part::Faults).total).filter(|sum| *sum > 0)
     }
 
     /// The times of a part in ns, and how often each call stack was seen in it.

@@ -291,9 +291,14 @@ pub(crate) mod tests {
     fn on_one_screen_a_finding_has_its_price_code_and_remedy() {
         let mut found = thrashing();
         found.findings[0].scope = Scope::Group(format!("/{}/end", "a".repeat(90)));
-        let document = doctor_document(&found, 5, false);
-        let text = render::plain_text(document.brief.as_ref().unwrap());
+        let brief = |found: &Diagnosis| {
+            doctor_document(found, 5, false).brief.as_deref().map(render::plain_text)
+        };
+        let text = brief(&found).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        found.findings[0].rule = "proactive-eviction-of-a-long-name";
+        let longer = brief(&found).unwrap();
+        assert!(longer.lines().all(|line| line.chars().count() <= 80), "{longer}");
         for words in ["…aaa", "/end ==", "9.62s lost", "Code: 83 %", "Remedy: raise", "1 ruled out"]
         {
             assert!(text.contains(words), "{words:?} is not in {text}");

@@ -27,6 +27,7 @@ mod profile_document;
 mod program_run;
 mod remarks;
 pub mod resp1;
+mod run_profiles;
 mod sampled_document;
 mod session;
 mod slow_paths;
@@ -57,8 +58,9 @@ pub use profile_difference::{
 pub use profile_document::{ProfileView, profile_document};
 pub use program_run::{ProgramRunView, program_run_document};
 pub use resp1::{resp1_table, verbose_lines};
+pub use run_profiles::with_run_profiles;
 pub use sampled_document::{
-    OriginShare, SampledView, lost_records, origin_shares, sampled_document,
+    OriginShare, SampledView, lost_records, origin_shares, sampled_document, sampled_summary,
 };
 pub use slow_paths::{SlowPaths, WithPaths, run_paths_document};
 pub use tlb_text::{TlbRun, tlb_document};

@@ -187,23 +187,60 @@ pub fn lost_records(profile: &SampledProfile) -> Option<String> {
     profile.is_incomplete().then(|| format!("{lost} of {records} records were lost"))
 }
 
+/// What a profile shows, a sentence each without a full stop: the time on a CPU, that of waiting, and page
+/// faults that read from a device, each with the code that most of it comes from.
+pub fn sampled_summary(profile: &SampledProfile) -> Vec<String> {
+    if let Some(lost) = lost_records(profile) {
+        return vec![format!("{lost}: nothing is concluded")];
+    }
+    let functions = functions(profile, profile.counts(Part::OnCpu));
+    let mut all = time_sentences(profile, &functions, &profile.waits());
+    if let Some(faults) = profile.faults {
+        let shares = origin_shares(profile, Part::Faults);
+        let first = shares.iter().find(|it| it.origin.is_known()).map(|it| {
+            let interval =
+                it.interval.map_or_else(String::new, |it| format!(" {}", in_percent(it)));
+            let by = it.origin.caller.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
+            format!(", {}{interval} of them {}{by}", format::share(it.share), it.origin.function)
+        });
+        let pages = if faults == 1 { "page" } else { "pages" };
+        let (faults, first) = (format::grouped(faults), first.unwrap_or_default());
+        all.push(format!("{faults} {pages} read from a device{first}"));
+    }
+    all
+}
+
 fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]) -> Vec<String> {
     let profile = view.profile;
-    let [on_cpu, waiting, for_cpu, _] = Part::ALL.map(|part| profile.counts(part).total);
     if let Some(lost) = lost_records(profile) {
         return vec![format!("{lost}: nothing is concluded; repeat it with a lower --rate")];
     }
-    let elapsed = format_duration(profile.elapsed_ns);
+    let on_cpu = profile.counts(Part::OnCpu).total;
     if let Some(faults) = profile.faults.filter(|_| on_cpu == 0) {
+        let elapsed = format_duration(profile.elapsed_ns);
         return vec![format!("{} page faults in {elapsed}", format::grouped(faults))];
     }
+    let mut all = time_sentences(profile, functions, waits);
+    all.extend(view.failure.map(|failure| format!("the command {failure}")));
+    all
+}
+
+/// The time on a CPU, and that of waiting, also for a CPU.
+fn time_sentences(
+    profile: &SampledProfile,
+    functions: &[FunctionShare],
+    waits: &[Wait],
+) -> Vec<String> {
+    let [on_cpu, waiting, for_cpu, _] = Part::ALL.map(|part| profile.counts(part).total);
+    let elapsed = format_duration(profile.elapsed_ns);
     let is_named = |it: &&FunctionShare| it.counts.own > 0 && it.interval.is_some();
     let first = functions.iter().find(is_named).map(|function| {
         let interval =
             function.interval.map_or_else(String::new, |it| format!(" {}", in_percent(it)));
         format!(", {}{interval} of it in {}", format::share(function.share), function.counts.name)
     });
-    let first = first.unwrap_or_default();
+    // Where it waits for most of its time, that is what matters.
+    let first = first.filter(|_| waiting <= on_cpu).unwrap_or_default();
     let mut all = vec![format!("{} on a CPU in {elapsed}{first}", format_duration(on_cpu))];
     if let Some(wait) = waits.first() {
         let part = format::share(share(wait.ns, waiting));
@@ -217,7 +254,6 @@ fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]
         let time = format_duration(for_cpu);
         all.push(format!("{time} of waiting for a CPU, which other threads had"));
     }
-    all.extend(view.failure.map(|failure| format!("the command {failure}")));
     all
 }
 

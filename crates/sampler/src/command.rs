@@ -2,6 +2,9 @@
 
 use std::io;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use profile::SampledProfile;
@@ -36,6 +39,43 @@ pub fn profile_command(
         }
     };
     Ok((recording.finish()?, status))
+}
+
+/// A recording of all processes that the thread which begins it starts from then on, of each from its first
+/// program on. Another thread takes the records.
+pub struct ChildRecording {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Recording>>,
+}
+
+impl Drop for ChildRecording {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl ChildRecording {
+    /// Begins. Fails where the kernel does not permit it.
+    pub fn begin(options: Options) -> Result<Self, SamplerError> {
+        let mut recording = Recording::of(&Observed::Children, options)?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                recording.round(false);
+            }
+            recording
+        });
+        Ok(Self { is_over, thread: Some(thread) })
+    }
+
+    /// Ends, and returns the profile of all threads but those with these names. Fails if the kernel fails.
+    pub fn finish(mut self, but: &[&str]) -> Result<SampledProfile, SamplerError> {
+        self.is_over.store(true, Ordering::Relaxed);
+        let recording = self.thread.take().and_then(|thread| thread.join().ok());
+        let died = || io::Error::other("the thread that takes the records died");
+        recording.ok_or_else(died)?.finish_without(but)
+    }
 }
 
 /// Observes running processes and all that they start, for a time or until `stopped`; returns the name

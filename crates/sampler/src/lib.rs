@@ -22,7 +22,7 @@ mod timeline;
 mod waits;
 mod watched;
 
-pub use command::{profile_command, profile_processes};
+pub use command::{ChildRecording, profile_command, profile_processes};
 pub use perf_data::{PerfRecording, read_perf_data};
 pub use recording::{Options, SamplerError};
 pub use switches::ResponseRecording;

@@ -117,12 +117,18 @@ impl Recording {
     }
 
     /// The profile of all of it. It ends before names are looked up, which takes a while.
-    pub(crate) fn finish(mut self) -> Result<SampledProfile, SamplerError> {
+    pub(crate) fn finish(self) -> Result<SampledProfile, SamplerError> {
+        self.finish_without(&[])
+    }
+
+    /// The profile of all threads but those with these names.
+    pub(crate) fn finish_without(mut self, but: &[&str]) -> Result<SampledProfile, SamplerError> {
         let totals = self.rings.stop()?;
         let (elapsed, end_ns) = (self.elapsed(), monotonic_ns());
         self.round(true);
         let Self { records, mut watched, with_kernel, options, started, .. } = self;
         watched.end(end_ns);
+        watched.ended.retain(|thread| !but.contains(&&*thread.name));
         let weight = match with_kernel {
             true => Weight::All,
             false => Weight::Each(1_000_000_000 / options.frequency_hz.max(1)),
@@ -132,7 +138,9 @@ impl Recording {
         profile.started_unix_ns = since_1970.as_nanos() as u64;
         profile.elapsed_ns = elapsed.as_nanos() as u64;
         (profile.samples, profile.truncated) = (watched.samples, watched.truncated);
-        profile.faults = options.faults.and(totals.faults);
+        // The kernel's number is of all threads.
+        let faults = if but.is_empty() { totals.faults } else { profile.fault_sum() };
+        profile.faults = options.faults.and(faults);
         profile.lost = totals.lost;
         profile.records = records.count + profile.lost.unwrap_or(0);
         profile.is_outside_kernel = !with_kernel;

@@ -105,6 +105,10 @@ struct Ring {
     control_bytes: usize,
 }
 
+// SAFETY: the mapping is this ring's own, and what reads it takes `&mut` or the ring itself; no address
+// in it is bound to a thread.
+unsafe impl Send for Ring {}
+
 impl PerfRings {
     /// Records from now on; times are those of the monotonic clock. Fails with EACCES where the user may
     /// not (`perf_event_paranoid`), EPERM where a container or a limit of locked memory forbids it,

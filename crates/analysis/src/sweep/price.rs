@@ -131,6 +131,13 @@ impl Priced {
         (self.levels[count.max(1) - 1], self.levels.get(count).copied())
     }
 
+    /// The level to look at for what the work lacks: the highest one at which it lives and that certainly
+    /// costs more than the price, else the highest one that seems to.
+    pub fn costly(&self) -> Option<&PricedLevel> {
+        let seems_dear = |it: &&PricedLevel| it.ratio.is_some_and(|it| it.ratio > 1.0 + self.price);
+        self.certainly_dear().or_else(|| self.levels.iter().find(seems_dear))
+    }
+
     /// The highest level whose cost is certainly above the price.
     pub(super) fn certainly_dear(&self) -> Option<&PricedLevel> {
         let is_dear = |it: &&PricedLevel| it.ratio.is_some_and(|it| it.low > 1.0 + self.price);

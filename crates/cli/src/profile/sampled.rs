@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent::Waiter;
 use anyhow::Context;
 use model::GroupName;
-use profile::Part;
+use profile::{Part, RunProfile};
 use report::{SampledView, sampled_document};
 use sampler::{
     FaultKind, Options, PerfRecording, SampledFaults, SamplerError, profile_command,
@@ -18,6 +18,7 @@ use subject::processes_of_group;
 
 use super::ProfileArgs;
 use crate::output::show;
+use crate::run_profiles::FAULTS_HZ;
 use crate::{Failure, OrWrong, Result};
 
 /// Page faults whose code is shown, by name.
@@ -25,8 +26,6 @@ pub(super) const FAULTS: [(&str, &str, FaultKind); 2] = [
     ("minor", "First touches, copies, and pages that are in memory already", FaultKind::Minor),
     ("major", "Pages that are read from a device", FaultKind::Major),
 ];
-/// Samples of page faults a second: they come in bursts.
-const FAULTS_HZ: u64 = 4_999;
 
 /// Observes a command or a process. A command's output goes to standard error, as the result has
 /// standard output.
@@ -95,6 +94,21 @@ fn of_perf(path: &Path, args: &ProfileArgs) -> Result<()> {
         failure: None,
         frequency_hz,
         profile: &profile,
+        most_functions: args.functions as usize,
+    };
+    show(&sampled_document(&view), &args.output)
+}
+
+/// Shows the profile that is kept of a run (`run --profile -- COMMAND`).
+pub(super) fn of_run(kept: &RunProfile, args: &ProfileArgs) -> Result<()> {
+    let RunProfile { run_id, frequency_hz, profile } = kept;
+    let part = if args.waits { Part::Waits } else { Part::OnCpu };
+    args.write_stacks(profile, profile.counts(part))?;
+    let view = SampledView {
+        observed: run_id,
+        failure: None,
+        frequency_hz: *frequency_hz,
+        profile,
         most_functions: args.functions as usize,
     };
     show(&sampled_document(&view), &args.output)

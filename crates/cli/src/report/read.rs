@@ -192,7 +192,7 @@ impl Results {
     pub(super) fn material(&mut self) -> Material<'_> {
         let mut inputs: Vec<Input<'_>> = mem::take(&mut self.inputs);
         for (input, curves) in inputs.iter_mut().zip(&self.curves) {
-            let view = |curves| sweep::view(curves, &sweep::settings_of(curves));
+            let view = |curves| sweep::view(curves, &sweep::settings_of(curves), None);
             input.sweep = curves.as_ref().map(view);
         }
         let shipped = vm::NAMED.iter().filter_map(|(name, _)| vm::load(name).ok());

@@ -32,6 +32,7 @@ mod major_faults;
 mod measured;
 mod memory_jobs;
 mod miss_ratio;
+mod observed;
 mod outputs;
 mod perf_files;
 mod playground;

@@ -94,6 +94,7 @@ fn view<'a>(curve: &'a Curve, found: SweepResult) -> SweepView<'a> {
         by: None,
         rows: vec![SweepRow { label: String::new(), curve, found }],
         grid: None,
+        observed: None,
         least_rise: 1.5,
     }
 }

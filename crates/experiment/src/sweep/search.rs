@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::sweep::{Batch, Curve, Search, find};
+use analysis::sweep::{Batch, Curve, Purpose, Search, find};
 use curves::{CurveOptions, Curves};
 use model::{
     EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep,
@@ -23,6 +23,8 @@ use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_pla
 const PLAN: &str = ".toml";
 /// File of the calibration run, which is not a measurement of a level.
 const CALIBRATION: &str = "calibration.jsonl";
+/// How the file names of runs end that were observed, and do not count as measurements of a level either.
+const OBSERVED_RUN: &str = ".jsonl";
 /// Key of the loops per process in a pass.
 const LOOPS: &str = "loops";
 /// The parameter fixed within a laboratory.
@@ -131,6 +133,24 @@ impl Sweep {
         let manifest = self.manifest(self.runs.clone());
         store::curve::curves_of_manifest(&self.folder, &manifest, &CurveOptions::default())
             .map_err(|error| ExperimentError::NotMeasured(format!("read the runs: {error}")))
+    }
+
+    /// Makes one more run at a level, which is kept under [`SweepPlan::observed_name`]; returns the name that it
+    /// had, and the one that it has. Fails when it cannot be made, or the user stopped it.
+    pub fn observe(&mut self, level: f64, driver: &mut Driver<'_>) -> Result<[PathBuf; 2]> {
+        let measured = self.curve(0)?;
+        let last_pass = measured.points.iter().map(|point| point.pass).max().unwrap_or(0);
+        let (levels, purpose) = (vec![level], Purpose::Verify);
+        let batch = Batch { levels, first_pass: last_pass + 1, passes: 1, purpose };
+        let run_id = self.plan.plan(0, &batch, self.deterministic).runs().remove(0).1.run_id;
+        let lab = self.set_up(0, &batch, driver)?;
+        self.carry_out(lab, driver)?;
+        let file = self.folder.join(format!("{run_id}{SUFFIX}"));
+        let kept = self.folder.join(format!("{}{OBSERVED_RUN}", self.plan.observed_name(level)));
+        fs::rename(&file, &kept).map_err(|error| {
+            ExperimentError::NotMeasured(format!("keep the observed run: {error}"))
+        })?;
+        Ok([file, kept])
     }
 
     fn curve(&self, row: usize) -> Result<Curve> {

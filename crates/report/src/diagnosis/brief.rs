@@ -7,8 +7,8 @@ use super::{code_lines, heading, price_text, scope_text, severity_word};
 
 /// Findings with their figures; the first one has what to do about it, too.
 const MOST_FINDINGS: usize = 2;
-/// Letters of a control group's path in a heading.
-const LONGEST_PATH: usize = 32;
+/// Letters of a heading without its number and marks, so that it fits a line of 80.
+const LONGEST_TITLE: usize = 70;
 
 /// The first findings, what could not be judged, and where the rest is.
 pub(super) fn brief(found: &Diagnosis, top: usize) -> Document<'static> {
@@ -42,20 +42,22 @@ fn section((index, finding): (usize, &Finding)) -> Section {
     if index == 0 {
         lines.push(format!("Remedy: {}", finding.remedy));
     }
-    let title = format!("{number}. {}", title(finding, LONGEST_PATH));
+    let title = format!("{number}. {}", title(finding, LONGEST_TITLE));
     Section::new(&format!("finding-{number}"), &title, vec![Block::Notes(lines)])
 }
 
-/// `minor-faults: severe, process 17 (f)`, with at most so many letters of a group's path, the last ones.
-pub(super) fn title(finding: &Finding, longest_path: usize) -> String {
+/// `minor-faults: severe, process 17 (f)`, with at most so many letters: a longer path of a group loses its
+/// first ones.
+pub(super) fn title(finding: &Finding, most_letters: usize) -> String {
     let (severity, _) = severity_word(finding.severity());
-    let scope = match &finding.scope {
-        Scope::Group(path) if path.chars().count() > longest_path => {
-            let first = path.chars().count() - longest_path + 1;
-            let last = path.char_indices().nth(first).map_or(0, |(at, _)| at);
-            Scope::Group(format!("…{}", &path[last..]))
-        }
-        other => other.clone(),
-    };
-    format!("{}: {severity}, {}", finding.rule, scope_text(&scope))
+    let with = |scope: &Scope| format!("{}: {severity}, {}", finding.rule, scope_text(scope));
+    let whole = with(&finding.scope);
+    let Scope::Group(path) = &finding.scope else { return whole };
+    let excess = whole.chars().count().saturating_sub(most_letters);
+    if excess == 0 {
+        return whole;
+    }
+    // One more, for the sign that something is missing.
+    let first = path.char_indices().nth(excess + 1).map_or(path.len(), |(at, _)| at);
+    with(&Scope::Group(format!("…{}", &path[first..])))
 }

@@ -158,6 +158,7 @@ pub(crate) fn sweep(curves: &[(String, Curve)]) -> Input<'_> {
         by: Some("mmu.hat".to_owned()),
         rows: rows.map(|((_, curve), (label, found))| SweepRow { label, curve, found }).collect(),
         grid: Some(Grid::new("mmu.hat", curves, &settings)),
+        observed: None,
         least_rise: settings.knee.least_rise,
     };
     Input { sweep: Some(view), ..Input::new("sweep") }

@@ -1,0 +1,96 @@
+//! Runs that are observed by samples: what a command does, and what it waits for below a limit.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::recorded::compile;
+use crate::sampled::can_sample;
+use crate::screen::screen;
+use crate::skip::skip;
+use crate::support::{Fixture, is_root, sandbox_works};
+
+/// Reads the pages of a file in another order than theirs, several times.
+const READER: &str = r#"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static volatile unsigned long sum;
+__attribute__((noinline)) void reads_keys(unsigned char *data, unsigned long size) {
+    for (unsigned long at = 0; at < size; at += 4096) sum += data[(at * 2654435761ul) % size];
+}
+int main(int count, char **arguments) {
+    int file = open(arguments[1], O_RDONLY);
+    unsigned long size = lseek(file, 0, SEEK_END);
+    unsigned char *data = mmap(0, size, PROT_READ, MAP_SHARED, file, 0);
+    if (data == MAP_FAILED) return 1;
+    madvise(data, size, MADV_RANDOM);
+    for (int round = 0; round < 20; round++) reads_keys(data, size);
+    return 0;
+}
+"#;
+const KEYS_BYTES: usize = 24 << 20;
+
+#[test]
+fn a_limit_names_what_is_read_again_below_it_and_by_which_function() {
+    const NAME: &str = "a_limit_names_what_is_read_again_below_it_and_by_which_function";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    if !is_root() || !sandbox_works() {
+        return skip(NAME, "no sandbox can be made");
+    }
+    compile(&fixture, "reader.c", READER, &["-O1", "-g"]);
+    fs::write(fixture.path().join("keys"), vec![7; KEYS_BYTES]).unwrap();
+    let cold = "dd if=keys iflag=nocache count=0 status=none";
+    let words =
+        ["limit", "--range", "128M..16M", "--budget", "6", "--work-dir", "work", "-o", "found"];
+    let words = [&words[..], &["--prepare", cold, "--", "./reader", "keys"]].concat();
+    let shown = screen(&fixture, &words);
+    let observed = "pages read from a device";
+    assert!(shown.contains(observed) && shown.contains("data of keys, by reads_keys"), "{shown}");
+    let again = screen(&fixture, &["sweep", "--from", "found"]);
+    assert!(again.contains(observed), "{again}");
+    let without = screen(
+        &fixture,
+        &[&["limit", "--no-profile"], &words[1..7], &["-o", "other"], &words[9..]].concat(),
+    );
+    assert!(!without.contains(observed), "{without}");
+}
+
+#[test]
+fn a_run_with_its_profile_is_read_again() {
+    const NAME: &str = "a_run_with_its_profile_is_read_again";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    let finished = fixture
+        .finish(fixture.thrashlab("run --profile --work-dir work -o runs --runs 2 -- sleep 0.2"));
+    finished.expect(0, &[]);
+    assert!(finished.stdout.contains("Profile: "), "{}", finished.stdout);
+    let shown = fixture.finish(fixture.thrashlab("show runs"));
+    assert!(shown.stdout.contains("Profile: "), "{}", shown.stdout);
+    let run = "runs/001-noload.run.jsonl";
+    let finished = fixture.finish(fixture.thrashlab(&format!("profile --json {run}")));
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let waits_ns = profile["waits_ns"].as_f64().unwrap();
+    // Two repetitions of a command, and nothing of what measures it.
+    assert!((0.4e9..0.6e9).contains(&waits_ns), "{profile:#}");
+    let names = profile["tasks"].as_array().unwrap().iter().map(|task| task["name"].as_str());
+    assert!(names.flatten().all(|name| !name.contains("thrashlab")), "{profile:#}");
+}
+
+#[test]
+fn what_cannot_be_told_apart_is_not_profiled() {
+    let fixture = Fixture::new();
+    for (words, reason) in [
+        ("run --profile --load spawnload -- true", "programs of spawnload"),
+        ("run --profile --job touch", "--profile is for the responses of a probe and for commands"),
+        ("run --profile --subject vm -- true", "host and sandbox"),
+    ] {
+        fixture.finish(fixture.thrashlab(words)).expect(2, &[reason]);
+    }
+}
