@@ -205,8 +205,13 @@ int main(void) {
 
 /// Makes the static program `bin/NAME` of a folder.
 fn compile(folder: &Path, name: &str, rounds: u32) {
+    compile_text(folder, name, PROGRAM, rounds);
+}
+
+/// Makes the static program `bin/NAME` of a folder from its text.
+fn compile_text(folder: &Path, name: &str, text: &str, rounds: u32) {
     let source = folder.join("program.c");
-    fs::write(&source, PROGRAM).unwrap();
+    fs::write(&source, text).unwrap();
     fs::create_dir_all(folder.join("overlay/bin")).unwrap();
     // Rust links with it, so it is here.
     let status = Command::new("cc")
@@ -238,6 +243,47 @@ fn functions_of_programs_are_counted_by_name() {
     assert!((4..7).contains(&(own / (10_000 * runs))), "{own} in {runs} runs");
     let main = of(&profile, "main [program]", "with_callees");
     assert!(main > own + of(&profile, "fibonacci [program]", "own"), "{main}");
+}
+
+/// Two functions with the same loop, so that their times are as their numbers of instructions.
+const PARTS: &str = "
+static volatile unsigned long sink;
+__attribute__((noinline)) void less(long rounds) { for (long i = 0; i < rounds; i++) sink += i; }
+__attribute__((noinline)) void more(long rounds) { for (long i = 0; i < rounds; i++) sink += i; }
+int main(void) {
+    for (int call = 0; call < 100; call++) {
+        less(3L * ROUNDS);
+        more(7L * ROUNDS);
+    }
+    return 0;
+}
+";
+
+#[test]
+fn samples_of_a_real_machine_agree_with_the_exact_profile_of_the_same_program() {
+    let name = "samples_of_a_real_machine_agree_with_the_exact_profile_of_the_same_program";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    compile_text(lab.fixture.path(), "parts", PARTS, 80_000);
+    let sampled = lab.command(&["profile", "--json", "--rate", "4999", "--", "overlay/bin/parts"]);
+    if sampled.code() == Some(3) {
+        return skip(name, "perf_event_open is not permitted here");
+    }
+    let sampled: Value = serde_json::from_str(&sampled.stdout).unwrap();
+    let subject = format!("vm:{},overlay=overlay", lab.machine());
+    let arguments = ["run", "--subject", &subject, "--load", "noload", "--output", "output"];
+    lab.command(&[&arguments[..], &["--runs", "1", "--", "/bin/parts"]].concat()).expect(0, &[]);
+    let file = lab.files().remove(0).0;
+    let exact = json(&lab, &[&format!("output/{file}.run.jsonl")]);
+    let names = ["less [parts]", "more [parts]"];
+    let share_of_more = |profile: &Value| {
+        let [less, more] = names.map(|name| of(profile, name, "own") as f64);
+        more / (less + more)
+    };
+    let (by_samples, by_instructions) = (share_of_more(&sampled), share_of_more(&exact));
+    assert!((by_instructions - 0.7).abs() < 0.001, "{by_instructions}");
+    let samples: u64 = names.iter().map(|name| of(&sampled, name, "entries")).sum();
+    let error = (0.7 * 0.3 / samples as f64).sqrt();
+    assert!(samples > 30 && (by_samples - by_instructions).abs() < 5.0 * error, "{by_samples}");
 }
 
 #[test]
