@@ -2,6 +2,9 @@
 
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
+use crate::function_name::readable;
+use crate::inlined::Inlined;
+
 /// The functions of a file.
 #[derive(Debug, Default)]
 pub struct ProgramFile {
@@ -9,6 +12,7 @@ pub struct ProgramFile {
     segments: Vec<(u64, u64, u64)>,
     /// Address, size in bytes and name, by address; a size of 0 is not known.
     symbols: Vec<(u64, u64, String)>,
+    inlined: Option<Inlined>,
 }
 
 impl ProgramFile {
@@ -22,39 +26,55 @@ impl ProgramFile {
             (offset, size_bytes, it.address())
         };
         let segments = file.segments().map(segment).collect();
-        let mut symbols = symbols(file.symbols());
-        if symbols.is_empty() {
-            symbols = debug_symbols(&file, content);
+        let (mut symbols, mut inlined) = (symbols(file.symbols()), Inlined::of(&file));
+        if symbols.is_empty() || inlined.is_none() {
+            let apart = debug_file(&file, content);
+            if let Some(apart) = apart.as_deref().and_then(|it| object::File::parse(it).ok()) {
+                if symbols.is_empty() {
+                    symbols = self::symbols(apart.symbols());
+                }
+                inlined = inlined.or_else(|| Inlined::of(&apart));
+            }
         }
         symbols.extend(self::symbols(file.dynamic_symbols()));
         symbols.sort_by(|one, other| one.0.cmp(&other.0).then_with(|| other.1.cmp(&one.1)));
         symbols.dedup_by_key(|it| it.0);
-        Self { segments, symbols }
+        Self { segments, symbols, inlined }
     }
 
     /// The name of the function at an offset of the file.
     pub fn symbol(&self, offset: u64) -> Option<&str> {
-        let is_here = |(at, size_bytes, _): &&(u64, u64, u64)| {
-            offset.checked_sub(*at).is_some_and(|distance| distance < *size_bytes)
-        };
-        let (at, _, address) = self.segments.iter().find(is_here)?;
-        let address = offset - at + address;
+        let address = self.address(offset)?;
         let after = self.symbols.partition_point(|it| it.0 <= address);
         let (begin, size_bytes, name) = self.symbols.get(after.checked_sub(1)?)?;
         (*size_bytes == 0 || address - begin < *size_bytes).then_some(name)
     }
+
+    /// The functions that are inlined at an offset of the file, the outermost first: known where the file, or
+    /// Debian's debug package for it, has DWARF.
+    pub fn inlined(&self, offset: u64) -> Vec<String> {
+        let place = self.inlined.as_ref().zip(self.address(offset));
+        place.map_or_else(Vec::new, |(inlined, address)| inlined.at(address))
+    }
+
+    /// Where the byte at an offset is in memory, as the file has it.
+    fn address(&self, offset: u64) -> Option<u64> {
+        let is_here = |(at, size_bytes, _): &&(u64, u64, u64)| {
+            offset.checked_sub(*at).is_some_and(|distance| distance < *size_bytes)
+        };
+        let (at, _, address) = self.segments.iter().find(is_here)?;
+        Some((offset - at).wrapping_add(*address))
+    }
 }
 
-fn debug_symbols(
+/// The file that Debian's debug package has for a file.
+fn debug_file(
     file: &object::File<'_>,
     content: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Vec<(u64, u64, String)> {
-    let Ok(Some([first, rest @ ..])) = file.build_id() else { return Vec::new() };
+) -> Option<Vec<u8>> {
+    let Ok(Some([first, rest @ ..])) = file.build_id() else { return None };
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = format!("/usr/lib/debug/.build-id/{first:02x}/{rest}.debug");
-    let bytes = content(&path);
-    let file = bytes.as_deref().and_then(|bytes| object::File::parse(bytes).ok());
-    file.map(|file| symbols(file.symbols())).unwrap_or_default()
+    content(&format!("/usr/lib/debug/.build-id/{first:02x}/{rest}.debug"))
 }
 
 fn symbols<'a>(all: impl Iterator<Item = impl ObjectSymbol<'a>>) -> Vec<(u64, u64, String)> {
@@ -62,36 +82,4 @@ fn symbols<'a>(all: impl Iterator<Item = impl ObjectSymbol<'a>>) -> Vec<(u64, u6
     let named =
         functions.filter_map(|it| Some((it.address(), it.size(), readable(it.name().ok()?))));
     named.collect()
-}
-
-/// The name in the source of the function with this symbol, without its arguments.
-pub(crate) fn readable(symbol: &str) -> String {
-    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
-        return format!("{name:#}");
-    }
-    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-    let name = cpp_demangle::Symbol::new(symbol)
-        .ok()
-        .and_then(|it| it.demangle_with_options(&options).ok());
-    name.unwrap_or_else(|| symbol.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::readable;
-
-    #[test]
-    fn names_are_those_of_the_source() {
-        for (symbol, name) in [
-            ("main", "main"),
-            ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
-            (
-                "_ZNSt6vectorIiSaIiEE9push_backERKi",
-                "std::vector<int, std::allocator<int> >::push_back",
-            ),
-            ("_Znot", "_Znot"),
-        ] {
-            assert_eq!(readable(symbol), name);
-        }
-    }
 }

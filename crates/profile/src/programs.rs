@@ -49,7 +49,7 @@ mod tests {
     use object::{Object, ObjectSegment, ObjectSymbol};
 
     use super::*;
-    use crate::program_file::readable;
+    use crate::function_name::readable;
 
     fn programs() -> Programs {
         let mapping =
@@ -72,7 +72,7 @@ mod tests {
         let own = std::fs::read("/proc/self/exe").unwrap();
         let file = object::File::parse(&*own).unwrap();
         let is_it = |it: &object::Symbol<'_, '_>| {
-            it.name().is_ok_and(|name| readable(name) == "profile::program_file::readable")
+            it.name().is_ok_and(|name| readable(name) == "profile::function_name::readable")
         };
         let address = file.symbols().find(is_it).unwrap().address();
         let segment =
@@ -86,6 +86,6 @@ mod tests {
             mappings: vec![Mapping { program: 0, path: 0, start, end, offset }],
         };
         let names = programs.names(&|path| (path == "/bin/own").then(|| own.clone()));
-        assert_eq!(names, ["profile::program_file::readable [own]"]);
+        assert_eq!(names, ["profile::function_name::readable [own]"]);
     }
 }

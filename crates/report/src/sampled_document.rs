@@ -21,6 +21,8 @@ const MOST_TASKS: usize = 5;
 /// Rows of the result on one screen.
 const BRIEF_FUNCTIONS: usize = 8;
 const BRIEF_WAITS: usize = 3;
+/// Letters of a function's name in a table; the last ones say most.
+const MOST_LETTERS: usize = 44;
 /// Functions and waits with less than this share are left out of the tables.
 const LEAST_SHARE: f64 = 0.005;
 
@@ -291,13 +293,20 @@ fn notes(view: &SampledView<'_>) -> Vec<String> {
     notes
 }
 
+/// A function's name as tables have it: those of generic functions have hundreds of letters.
+fn shortened(name: &str) -> String {
+    let excess = name.chars().count().saturating_sub(MOST_LETTERS);
+    let first = name.char_indices().nth(excess + 1).map_or(name.len(), |(at, _)| at);
+    if excess == 0 { name.to_owned() } else { format!("…{}", &name[first..]) }
+}
+
 fn function_table(functions: &[FunctionShare], total: u64, most: usize) -> Table {
     let counts = |it: &&FunctionShare| it.share >= LEAST_SHARE;
     let shown = functions.iter().filter(counts).take(most);
     let rows = shown.map(|function| {
         let FunctionShare { counts, share: own, interval } = function;
         [
-            Cell::from(&counts.name),
+            Cell::from(shortened(&counts.name)),
             Cell::duration(counts.own as f64),
             Cell::Share(*own),
             Cell::figure(interval.map(in_percent)),
@@ -319,7 +328,7 @@ fn wait_table(waits: &[Wait], total: u64, most: usize) -> Table {
             Cell::duration(wait.ns as f64),
             Cell::Share(share(wait.ns, total)),
             Cell::Count(wait.times),
-            Cell::from(&wait.caller),
+            Cell::from(shortened(&wait.caller)),
         ]
     });
     Table::of("", ["waits in", "time", "share", "times", "for"], rows)
@@ -330,11 +339,11 @@ fn fault_table(faulting: &[OriginShare], total: Option<u64>, most: usize) -> Tab
     let rows = shown.map(|OriginShare { origin, share, interval }| {
         let number = total.map(|total| (total as f64 * share).round() as u64);
         [
-            Cell::from(&origin.function),
+            Cell::from(shortened(&origin.function)),
             Cell::from(number),
             Cell::Share(*share),
             Cell::figure(interval.map(in_percent)),
-            Cell::from(origin.caller.as_deref().unwrap_or_default()),
+            Cell::from(shortened(origin.caller.as_deref().unwrap_or_default())),
         ]
     });
     let head = ["page faults in", "about", "share", "[95 %]", "called by"];

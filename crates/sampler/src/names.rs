@@ -47,12 +47,19 @@ struct Names {
 }
 
 impl Names {
+    /// The functions that are inlined at a place whose name is known, the outermost first.
+    fn inlined(&self, frame: &Frame) -> Vec<String> {
+        let Frame::File(path, offset) = frame else { return Vec::new() };
+        let inlined = self.files.get(path).map_or_else(Vec::new, |file| file.inlined(*offset));
+        inlined.iter().map(|name| format!("{name} [{}]", short(path))).collect()
+    }
+
     fn name(&mut self, frame: &Frame) -> String {
         match frame {
             Frame::Thread(name) => name.to_string(),
             Frame::Touched(path, is_code) => {
                 let part = if *is_code { "text" } else { "data" };
-                format!("{part} of {}", path.rsplit('/').next().unwrap_or(path))
+                format!("{part} of {}", short(path))
             }
             Frame::TouchedMemory => TOUCHED_NAME.to_owned(),
             Frame::CutOff => CUT_OFF_NAME.to_owned(),
@@ -61,7 +68,7 @@ impl Names {
             Frame::Kernel(_) if self.changed.is_other_kernel => KERNEL_NAME.to_owned(),
             Frame::Kernel(address) => kernel_function(*address),
             Frame::File(path, offset) => {
-                let short = path.rsplit('/').next().unwrap_or(path);
+                let short = short(path);
                 if short.starts_with('[') {
                     return short.to_owned();
                 }
@@ -88,6 +95,11 @@ impl Names {
             }
         }
     }
+}
+
+/// The name of a file without its folder.
+fn short(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn kernel() -> &'static [(u64, String)] {
@@ -238,13 +250,17 @@ fn tree(stacks: &Stacks, changed: Changed) -> (StackTree, Vec<u32>) {
     // Callers come first.
     for (caller, frame) in &stacks.all {
         let caller = (*caller != NOTHING).then_some(*caller as usize);
-        let name = names.name(frame);
+        let mut name = names.name(frame);
         let area = area(caller.map_or(Area::User, |caller| areas[caller]), frame, &name);
-        let node = match caller {
+        let mut node = match caller {
             // Calls within a file without symbols.
             Some(caller) if name.starts_with('[') && *names_of[caller] == *name => nodes[caller],
             _ => tree.node(caller.map(|caller| nodes[caller]), &name, area),
         };
+        for function in names.inlined(frame) {
+            node = tree.node(Some(node), &function, area);
+            name = function;
+        }
         nodes.push(node);
         areas.push(area);
         names_of.push(name);
