@@ -15,8 +15,11 @@ use counters::Sources;
 use jobs::Order;
 use keep::io_results::at;
 use keep::marked;
-use model::{BASELINE, CommandSpec, EndStatus, Hook, Measure, SubjectSpec, WorkRecord};
+use model::{
+    BASELINE, CommandSpec, EndStatus, Hook, Measure, SubjectSpec, Unavailable, WorkRecord,
+};
 use rustix::fs::OFlags;
+use sys::command_counters::CommandCounters;
 use workloads::{
     COMMAND, Metric, Service, Workload, commands, hook, longest_command_ns, metrics, repetitions,
     search_path, service, why_not_there,
@@ -55,6 +58,8 @@ pub(crate) fn run(
         (_, SubjectSpec::Group(_)) => Some("a process of the group"),
         _ => None,
     };
+    // In a guest each instruction is counted from outside.
+    let counts = !matches!(assignment.spec.subject, SubjectSpec::Vm(_));
     let live = |side: Side<'_>| {
         let folder = match asked.folder() {
             "" => assignment.work_dir.join("command"),
@@ -64,8 +69,12 @@ pub(crate) fn run(
         // In the process that waits for the commands: their ends are reported to it.
         // What is watched has counters of its own: it is not what delays its clients.
         let delays = RefCell::new(match watched {
-            Some(_) => Delays::open(&Sources::machine(&assignment.sources.proc_root), false),
-            None => Delays::open(&assignment.sources, assignment.spec.load.name == BASELINE),
+            Some(_) => {
+                Delays::open(&Sources::machine(&assignment.sources.proc_root), false, counts)
+            }
+            None => {
+                Delays::open(&assignment.sources, assignment.spec.load.name == BASELINE, counts)
+            }
         });
         let hooks = Captured::new(HOOK_BYTES).ok().map(Rc::new);
         let running = OnceCell::new();
@@ -74,6 +83,7 @@ pub(crate) fn run(
     let task = Task {
         measure: Measure::Command(Box::new(asked.clone().with_version(COMMAND.version))),
         notes: Vec::new(),
+        missed: counts.then(missing_counters).flatten().into_iter().collect(),
         kept_bytes: 0,
         users: 1,
         names: commands.iter().map(|command| command.name.clone()).collect(),
@@ -85,6 +95,21 @@ pub(crate) fn run(
         watched,
     };
     working::run(assignment, load, &task, live, out)
+}
+
+/// What cannot be counted here, unless the CPU's counters are there.
+fn missing_counters() -> Option<Unavailable> {
+    let error = CommandCounters::open().err()?;
+    let next = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "sysctl kernel.perf_event_paranoid=2 permits them, but a container's seccomp filter may not"
+        }
+        _ => "this CPU has none here; most virtual machines lack them",
+    };
+    Some(Unavailable {
+        capability: "instructions, cycles, branches, cache misses".to_owned(),
+        reason: format!("perf_event_open: {error}: {next}"),
+    })
 }
 
 /// Why the process stops.

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use counters::{EndedTasks, Reader, Sources, parse};
-use model::{CounterSet, Values};
+use model::{ACTIVE_PERMILLE, CounterSet, Values};
+use sys::command_counters::CommandCounters;
 use sys::process::usage;
 
 /// The sandbox's counters that grow while its processes are delayed.
@@ -24,6 +25,9 @@ pub(crate) struct Counted {
     /// CPU time of all processes of its sandbox, and the part of it in user mode, in ns; `None`
     /// unless the sandbox is the command's alone.
     pub(crate) cpu_ns: Option<[u64; 2]>,
+    /// What the CPU and the kernel counted for its processes that have ended, by name, and of what was not
+    /// counted all the time the part of the time, in thousandths.
+    pub(crate) counts: Values,
 }
 
 /// Counters of one command after the other.
@@ -37,12 +41,50 @@ pub(crate) struct Delays {
     /// CPU time of this process, which is in the sandbox, before the command, in ns.
     own_cpu_ns: u64,
     is_alone: bool,
+    counters: Counters,
+}
+
+/// Counters of the CPU and the kernel for one command. They are opened just before it, so that nothing else
+/// that this process starts is counted.
+enum Counters {
+    Wanted,
+    Open(CommandCounters),
+    /// Refused, or not wanted.
+    None,
+}
+
+impl Counters {
+    fn begin(&mut self) {
+        if !matches!(self, Self::None) {
+            *self = CommandCounters::open().map_or(Self::None, Self::Open);
+        }
+    }
+
+    /// What was counted, and nothing from here on.
+    fn end(&mut self) -> Values {
+        let Self::Open(counters) = std::mem::replace(self, Self::Wanted) else {
+            *self = Self::None;
+            return Values::new();
+        };
+        let mut counts = Values::new();
+        for reading in counters.read() {
+            let Some((count, active)) = reading.estimate() else { continue };
+            counts.insert(reading.name.into(), count);
+            if active < 1.0 {
+                let name = format!("{}{ACTIVE_PERMILLE}", reading.name);
+                counts.insert(name.into(), (active * 1000.0) as u64);
+            }
+        }
+        counts
+    }
 }
 
 impl Delays {
     /// Nothing else than commands runs in the sandbox if they are alone. What the kernel does not
     /// permit is absent from the counters.
-    pub(crate) fn open(sources: &Sources, is_alone: bool) -> Self {
+    ///
+    /// With `counts` there are counters of the CPU, too.
+    pub(crate) fn open(sources: &Sources, is_alone: bool, counts: bool) -> Self {
         // The sizes of its memory are not needed, and long to read.
         let group = Sources { cgroup_v1_memory_dir: None, ..sources.clone() };
         Self {
@@ -53,6 +95,7 @@ impl Delays {
             kills: kills_file(sources).map(|path| (path, 0)),
             own_cpu_ns: 0,
             is_alone,
+            counters: if counts { Counters::Wanted } else { Counters::None },
         }
     }
 
@@ -71,6 +114,7 @@ impl Delays {
         if let Some(ended) = &mut self.ended {
             ended.forget();
         }
+        self.counters.begin();
     }
 
     /// While it runs, every [`LOOK_EVERY_NS`].
@@ -82,8 +126,10 @@ impl Delays {
 
     /// After it ended, before it is reaped: what was counted from its beginning.
     pub(crate) fn end(&mut self, pid: u32) -> Counted {
+        let counts = self.counters.end();
         let after = self.group.read(false);
         Counted {
+            counts,
             delays: self.delays(pid, &after),
             killed_for_memory: self.killed_for_memory(),
             cpu_ns: self.is_alone.then(|| self.cpu_ns(&after)).flatten(),

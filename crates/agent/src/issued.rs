@@ -101,6 +101,7 @@ impl<'a> Issuer<'a> {
                 work.completed_ns = Some(ended_ns);
                 work.usage = named_usage(&ended.usage);
                 add_cpu_of_all(&mut work.usage, ended.usage.0, counted.cpu_ns);
+                work.usage.extend(counted.counts);
                 work.delays = counted.delays;
                 let end = end_of(ended.exit, counted.killed_for_memory);
                 work.failure = self.failure(&end);

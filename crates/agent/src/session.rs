@@ -37,6 +37,7 @@ pub(crate) fn run(
             script: resolved.script.clone(),
         })),
         notes: notes(assignment, &resolved, kept_bytes),
+        missed: Vec::new(),
         kept_bytes,
         users: script.users,
         names: resolved.script.commands.iter().map(|command| command.name.clone()).collect(),

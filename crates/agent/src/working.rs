@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use model::{BASELINE, EndStatus, Line, Measure, PassRecord, WorkEnd, WorkRecord};
+use model::{BASELINE, EndStatus, Line, Measure, PassRecord, Unavailable, WorkEnd, WorkRecord};
 use sys::clock::{monotonic_ns, sleep_until_ns};
 use workloads::Workload;
 
@@ -23,6 +23,8 @@ pub(crate) struct Task {
     pub(crate) measure: Measure,
     /// Remarks for the header.
     pub(crate) notes: Vec<String>,
+    /// What cannot be counted, for the header.
+    pub(crate) missed: Vec<Unavailable>,
     /// Bytes of the disk that the load must leave.
     pub(crate) kept_bytes: u64,
     pub(crate) users: u32,
@@ -56,7 +58,7 @@ pub(crate) fn run(
     let waiter = Waiter::new()?;
     let mut users = Users::start(assignment, task.users, live)
         .map_err(|error| AgentError::Job(format!("start the users: {error}")))?;
-    let mut observer = Observer::new(assignment, output, waiter, None, Vec::new());
+    let mut observer = Observer::new(assignment, output, waiter, None, task.missed.clone());
     observer.write_header(&load, task.measure.clone(), &task.notes)?;
     let status = match users.await_ready(&observer.waiter, task.ready_ns) {
         Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {

@@ -9,6 +9,7 @@ use model::{
 use serde::Serialize;
 use stats::{bounded_median, hodges_lehmann_ratio};
 
+use crate::command_counts::{CommandCount, command_counts};
 use crate::explained::{Account, Explained, ExplainedDifference, difference, explain_work};
 use crate::figures::{PrintedFigure, printed, with_figure_ratios};
 use crate::remarks::{by_load, headers, status};
@@ -134,6 +135,9 @@ pub struct CommandTime {
     pub means: BTreeMap<String, f64>,
     /// CPU time of the counted repetitions.
     pub cpu: Option<CpuUse>,
+    /// What the CPU and the kernel counted, of all processes that had ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<CommandCount>,
     /// Largest resident memory of any one process, in bytes.
     pub peak_bytes: Option<u64>,
     /// Share of the time in which some task of the sandbox waited (an upper bound of what the
@@ -240,6 +244,7 @@ fn row(command: &str, load: &str, of: CountedOf, runs: &[(&Run, &Repetitions<'_>
         failure: failed.iter().find_map(|work| work.failure.clone()),
         means: sums.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n)).collect(),
         cpu: CpuUse::from_works(of, counted()),
+        counts: command_counts(&counted().collect::<Vec<_>>()),
         peak_bytes: counted().filter_map(|work| work.usage.get(PEAK).copied()).max(),
         waits: waits(runs.iter().map(|(run, _)| *run)),
         parts: (!all.is_empty()).then(|| Account::from_samples(&all)),

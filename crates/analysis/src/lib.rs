@@ -9,6 +9,7 @@ mod against_itself;
 pub mod attribution;
 pub mod bisect;
 mod command;
+mod command_counts;
 pub mod comparison;
 mod dataset;
 mod ending;
@@ -28,6 +29,7 @@ pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use command::{CommandTime, CommandTimes, CountedOf};
+pub use command_counts::CommandCount;
 pub use dataset::{Dataset, Direction, Factor, Response, Standing, Trial, Values};
 pub use ending::{Ending, OUTCOME};
 pub use figures::PrintedFigure;

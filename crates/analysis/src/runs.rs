@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use model::{
-    Accel, BASELINE, Environment, Header, Line, Measure, Observation, PassRecord, Phase, Run,
-    SubjectSpec, TimeModel, WorkEnd, WorkRecord, cpu_ns,
+    Accel, BASELINE, COMMAND_COUNTERS, Environment, Header, Line, Measure, Observation, PassRecord,
+    Phase, Run, SubjectSpec, TimeModel, WorkEnd, WorkRecord, cpu_ns,
 };
 use serde_json::Value;
 
@@ -293,6 +293,13 @@ fn repeated(run: &Run) -> (Vec<Values>, Option<String>) {
                 Some(Observation { value: reading(&work.usage)? as f64, is_lower_bound })
             });
             add(response, read.collect());
+        }
+        for counter in COMMAND_COUNTERS {
+            let read = own.counted.iter().map(|work| {
+                let value = *work.usage.get(counter)? as f64;
+                Some(Observation { value, is_lower_bound: work.completed_ns.is_none() })
+            });
+            add(counter, read.collect());
         }
         let figures = own.counted.iter().flat_map(|work| work.figures.keys()).unique();
         for figure in figures.sorted() {

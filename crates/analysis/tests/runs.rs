@@ -96,6 +96,28 @@ fn a_job_gives_its_first_passes_whole_and_by_command() {
 }
 
 #[test]
+fn what_the_cpu_counted_for_a_command_is_a_response_if_each_repetition_has_it() {
+    let job = r#""job":{"name":"command","version":1,"params":{"runs":2},"choices":{"run":"x"}}"#;
+    let work = |pass: u32, usage: &str| {
+        format!(
+            r#"{{"kind":"work","at_ns":9,"worker":0,"pass":{pass},"item":"x","started_ns":0,"completed_ns":5,"ended":{{"exited":{{"code":0}}}},"usage":{{"user_ns":3,"system_ns":2,{usage}}}}}"#
+        )
+    };
+    let lines = [
+        work(0, r#""instructions":700,"user_cycles":9,"user_cycles_active_permille":500"#),
+        work(1, r#""instructions":701,"user_cycles":8,"branches":4"#),
+    ];
+    let lines = [lines[0].as_str(), lines[1].as_str(), COMPLETE];
+    let set = only(run("noload", 1, job, "", &lines));
+    let values = |name: &str| {
+        let found = set.trials[0].values.iter().find(|values| values.response == name);
+        found.map(|values| values.at_bounds())
+    };
+    assert_eq!(values("instructions"), Some(vec![700.0, 701.0]));
+    assert_eq!((values("user_cycles"), values("branches")), (Some(vec![9.0, 8.0]), None));
+}
+
+#[test]
 fn noload_is_the_first_level_and_every_run_must_be_deterministic() {
     let yes = r#""vm_deterministic":"yes""#;
     let runs = |loads: &[(&str, &str)]| {

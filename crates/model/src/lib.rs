@@ -6,6 +6,7 @@
 #[macro_use]
 mod named;
 
+mod command_counters;
 mod counters;
 mod described;
 pub mod description;
@@ -29,6 +30,7 @@ pub mod units;
 pub mod whole_lines;
 mod work_end;
 
+pub use command_counters::{ACTIVE_PERMILLE, COMMAND_COUNTERS};
 pub use counters::{CounterSet, Name, Unavailable, Values};
 pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem, Service};
 pub use group::{GroupName, GroupSpec};

@@ -5,6 +5,7 @@ use model::units::measured_duration;
 use model::{BASELINE, EndStatus};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 
+use crate::command_counts::count_table;
 use crate::command_parts::parts;
 use crate::command_ratios::{compared, label, ratio_cells};
 use crate::figures::{figure_table, figure_verdict};
@@ -37,6 +38,7 @@ pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<
     }
     document.push(time_table(times));
     document.push(usage_table(times));
+    document.blocks.extend(count_table(times).map(Block::Table));
     document.blocks.extend(parts(times));
     if times.rows.iter().all(|row| row.load == BASELINE) {
         for block in &mut document.blocks {

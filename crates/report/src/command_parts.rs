@@ -123,6 +123,7 @@ mod tests {
         let delay_ns = parts.iter().filter_map(|(_, ns)| *ns).sum();
         let account = Account { samples: 2, delay_ns, parts_ns: parts.iter().copied().collect() };
         CommandTime {
+            counts: Vec::new(),
             repetitions: Vec::new(),
             command: "make".to_owned(),
             load: load.to_owned(),

@@ -7,6 +7,7 @@ mod attribution_text;
 mod bisect_text;
 pub mod charts;
 mod command;
+mod command_counts;
 mod command_parts;
 mod command_ratios;
 mod comparison;

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::io::Cursor;
 
 use linux_perf_data::{
-    AttributeDescription, Error as PerfDataError, PerfFile, PerfFileReader, PerfFileRecord,
-    PerfRecordIter,
+    AttributeDescription, Endianness, Error as PerfDataError, Feature, PerfFile, PerfFileReader,
+    PerfFileRecord, PerfRecordIter,
 };
 use linux_perf_event_reader::{
     AttrFlags, EventRecord, HardwareEventId, Mmap2FileId, PerfEventType, SamplingPolicy,
@@ -34,6 +34,9 @@ const SECTION_BYTES: u64 = 16;
 const ATTRIBUTE_BYTES_AT: usize = 16;
 /// The first version of `struct perf_event_attr`.
 const LEAST_ATTRIBUTE_BYTES: u64 = 64;
+const EVENT_TYPES_AT: usize = 56;
+/// `HEADER_SIMPLEPERF_META_INFO` of Android's simpleperf.
+const SIMPLEPERF_FEATURE: usize = 129;
 /// `HEADER_EVENT_DESC`.
 const EVENTS_FEATURE: usize = 12;
 /// A longer recording is not read: sums of the times of many threads would not fit.
@@ -64,6 +67,9 @@ struct Events {
 pub fn read_perf_data(bytes: &[u8]) -> Result<PerfRecording, SamplerError> {
     let wrong = |why: &str| SamplerError::PerfData(why.to_owned());
     check_sections(bytes).ok_or_else(|| wrong("it is cut off, or not a file of perf record"))?;
+    if describes_events_elsewhere(bytes) {
+        return Err(wrong("it is of simpleperf, or of a perf that is older than Linux 2.6.36"));
+    }
     let failed = |error: PerfDataError| SamplerError::PerfData(error.to_string());
     let reader = PerfFileReader::parse_file(Cursor::new(bytes)).map_err(failed)?;
     let PerfFileReader { perf_file, record_iter } = reader;
@@ -88,7 +94,7 @@ pub fn read_perf_data(bytes: &[u8]) -> Result<PerfRecording, SamplerError> {
     profile.faults = (count > 0).then_some(count);
     (profile.lost, profile.records) = (Some(lost), records.saturating_add(lost));
     profile.missed = missed;
-    let words = perf_file.cmdline().ok().flatten().unwrap_or_default();
+    let words = command_line(&perf_file);
     let frequency_hz = if events.has_time() { 1_000_000_000 / events.sample_ns } else { 0 };
     Ok(PerfRecording { profile, command: words.join(" "), frequency_hz })
 }
@@ -124,6 +130,39 @@ fn check_sections(bytes: &[u8]) -> Option<()> {
         at += SECTION_BYTES;
     }
     (all <= size && number(ATTRIBUTE_BYTES_AT)? >= LEAST_ATTRIBUTE_BYTES).then_some(())
+}
+
+/// Whether a file has no list of its events, and lists them in sections of other programs: those name further
+/// sections, whose sizes are not checked.
+fn describes_events_elsewhere(bytes: &[u8]) -> bool {
+    let number = |at: usize| {
+        let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
+        word.map_or(0, u64::from_le_bytes)
+    };
+    let has_feature =
+        |feature: usize| number(FEATURES_AT + feature / 64 * 8) >> (feature % 64) & 1 == 1;
+    let is_other = number(EVENT_TYPES_AT + 8) != 0 || has_feature(SIMPLEPERF_FEATURE);
+    !has_feature(EVENTS_FEATURE) && is_other
+}
+
+/// The command line of perf; nothing if the file has none, or claims more words than it has.
+fn command_line(file: &PerfFile) -> Vec<&str> {
+    let section = file.feature_section_data(Feature::CMDLINE).unwrap_or_default();
+    match has_as_many_words(section, file.endian()) {
+        true => file.cmdline().ok().flatten().unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
+/// Whether a list of words has room for as many as it claims, each with its length in four bytes: memory is
+/// taken for as many.
+fn has_as_many_words(section: &[u8], endian: Endianness) -> bool {
+    let Some((count, words)) = section.split_first_chunk() else { return false };
+    let count = match endian {
+        Endianness::LittleEndian => u32::from_le_bytes(*count),
+        Endianness::BigEndian => u32::from_be_bytes(*count),
+    };
+    count as usize <= words.len() / 4
 }
 
 /// Whether the events that a file describes are in it: memory is taken for as many as it says.
@@ -353,6 +392,29 @@ mod tests {
         large[8] = 104;
         large[DATA_AT + 8..DATA_AT + 16].copy_from_slice(&u64::MAX.to_le_bytes());
         assert!(read_perf_data(&large).is_err());
+    }
+
+    #[test]
+    fn more_words_than_bytes_are_not_believed() {
+        let (one, two) = ([1, 0, 0, 0, 4, 0, 0, 0], [2, 0, 0, 0, 4, 0, 0, 0]);
+        assert!(has_as_many_words(&one, Endianness::LittleEndian));
+        assert!(!has_as_many_words(&two, Endianness::LittleEndian));
+        assert!(!has_as_many_words(&one, Endianness::BigEndian));
+        assert!(!has_as_many_words(&[0xff; 64], Endianness::LittleEndian));
+        assert!(!has_as_many_words(&[0; 3], Endianness::LittleEndian));
+    }
+
+    #[test]
+    fn events_in_sections_of_other_programs_are_refused() {
+        let mut file = vec![0; 200];
+        file[..8].copy_from_slice(b"PERFILE2");
+        (file[8], file[ATTRIBUTE_BYTES_AT]) = (104, 64);
+        file[EVENT_TYPES_AT + 8] = 16;
+        let Err(error) = read_perf_data(&file) else { panic!("it was read") };
+        assert!(error.to_string().contains("simpleperf"), "{error}");
+        (file[EVENT_TYPES_AT + 8], file[FEATURES_AT + 16]) = (0, 2);
+        assert!(describes_events_elsewhere(&file));
+        assert!(!describes_events_elsewhere(b"PERFILE2"));
     }
 
     proptest! {

@@ -81,7 +81,7 @@ pub use sequential::{Look, looks, looks_of_any_test, most_blocks};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
 pub use sign_flips::{SignFlips, share_interval};
 pub use steady::{median, quantile, steady_from};
-pub use t_intervals::{LogRatio, log_ratio, mean_difference};
+pub use t_intervals::{LogRatio, log_ratio, mean_difference, mean_interval};
 
 /// Whether values at the same position of two samples belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

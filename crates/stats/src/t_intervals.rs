@@ -23,6 +23,12 @@ pub fn mean_difference(
     shift?.interval(confidence)
 }
 
+/// Student's interval of the mean of values, which it assumes to be about normal. `None` for fewer than two, or
+/// one that is not finite.
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    Shift::paired(values)?.interval(confidence)
+}
+
 pub(crate) struct Shift {
     pub(crate) difference: f64,
     pub(crate) standard_error: f64,

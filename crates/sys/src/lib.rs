@@ -6,6 +6,7 @@
 
 pub mod block_device;
 pub mod clock;
+pub mod command_counters;
 pub mod confine;
 pub mod device_mapper;
 pub mod device_memory;

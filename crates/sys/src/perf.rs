@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// A counter of one process and of all that it forks after the counter was opened.
 #[derive(Debug)]
@@ -76,10 +76,11 @@ pub(crate) mod flags {
 /// The only flag of the call itself.
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
+pub(crate) const HARDWARE: u32 = 0;
 pub(crate) const SOFTWARE: u32 = 1;
-const CACHE: u32 = 3;
+pub(crate) const CACHE: u32 = 3;
 /// Data TLB, reading, misses.
-const TLB_READ_MISSES: u64 = 3 | 1 << 16;
+pub(crate) const TLB_READ_MISSES: u64 = 3 | 1 << 16;
 
 impl PerfCounter {
     /// Counts page walks of a child, or of this process itself: loads in user mode that missed
@@ -119,7 +120,18 @@ pub(crate) fn open_event(
     pid: libc::pid_t,
     cpu: libc::c_int,
 ) -> io::Result<OwnedFd> {
-    let (attributes, no_group): (_, libc::c_int) = (attributes.sized(), -1);
+    open_in_group(attributes, pid, cpu, None)
+}
+
+/// As [`open_event`]; it is on the CPU only when the leader of its group is.
+pub(crate) fn open_in_group(
+    attributes: &Attributes,
+    pid: libc::pid_t,
+    cpu: libc::c_int,
+    leader: Option<BorrowedFd<'_>>,
+) -> io::Result<OwnedFd> {
+    let attributes = attributes.sized();
+    let leader = leader.map_or(-1, |leader| leader.as_raw_fd());
     // SAFETY: the attributes say their own size and outlive the call, which only reads them.
     let fd = unsafe {
         libc::syscall(
@@ -127,7 +139,7 @@ pub(crate) fn open_event(
             &raw const attributes,
             pid,
             cpu,
-            no_group,
+            leader,
             CLOSE_ON_EXEC,
         )
     };

@@ -1,6 +1,7 @@
 //! Runs that are observed by samples: what a command does, and what it waits for below a limit.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -39,7 +40,7 @@ fn a_limit_names_what_is_read_again_below_it_and_by_which_function() {
         return;
     }
     if !is_root() || !sandbox_works() {
-        return skip(NAME, "no sandbox can be made");
+        return skip(NAME, "this user cannot make sandboxes here");
     }
     compile(&fixture, "reader.c", READER, &["-O1", "-g"]);
     fs::write(fixture.path().join("keys"), vec![7; KEYS_BYTES]).unwrap();
@@ -140,4 +141,38 @@ fn functions_that_were_inlined_are_named_where_the_program_has_their_names() {
     assert!(both > 0.9 && (both - works).abs() < 0.1, "{both} {works}");
     let [adds, _, both, works] = functions(&["-O2", "-s", "-rdynamic"]);
     assert!(adds.is_none() && both.is_none() && works.unwrap() > 0.9);
+}
+
+/// Executes a known number of instructions: at least three for each round.
+const ROUNDS: &str = r#"
+static volatile unsigned long sum;
+int main(void) {
+    for (long i = 0; i < 20000000; i++) sum += i;
+    return 0;
+}
+"#;
+
+#[test]
+fn instructions_of_a_command_are_counted_where_the_cpu_counts_them() {
+    const NAME: &str = "instructions_of_a_command_are_counted_where_the_cpu_counts_them";
+    let fixture = Fixture::new();
+    if Command::new("cc").arg("--version").output().is_err() {
+        return skip(NAME, "no C compiler is installed");
+    }
+    compile(&fixture, "rounds.c", ROUNDS, &["-O2"]);
+    let words = "run --subject host --work-dir work -o runs --runs 3 --json -- ./rounds";
+    let finished = fixture.finish(fixture.thrashlab(words));
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let result: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let counts = result["rows"][0]["counts"].as_array().cloned().unwrap_or_default();
+    let is_it = |it: &&Value| it["name"].as_str().is_some_and(|name| name.contains("instructions"));
+    let Some(instructions) = counts.iter().find(is_it) else {
+        // It says why, once.
+        let missed: Vec<&Value> = result["missed"].as_array().unwrap().iter().collect();
+        let why = missed.iter().filter(|it| it.to_string().contains("instructions")).count();
+        assert_eq!(why, 1, "{result:#}");
+        return skip(NAME, "this CPU's counters are not available");
+    };
+    let mean = instructions["mean"].as_f64().unwrap();
+    assert!((6e7..2e8).contains(&mean), "{counts:#?}");
 }
