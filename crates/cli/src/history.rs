@@ -198,13 +198,14 @@ fn variant(text: &str) -> Result<String, String> {
 
 fn update(args: &UpdateArgs) -> Result<()> {
     let data = read_history(&args.folder).map_err(failure)?;
-    let suite = Suite::parse(&data.suite.text, Path::new("")).map_err(failure)?;
+    let suite = Suite::parse(&data.suite.text, Path::new(&data.suite.folder)).map_err(failure)?;
     let suite = suite.with_measures(&data.measures).map_err(failure)?;
     let mut kernels = data.requested.clone();
     kernels.extend(args.kernels.iter().cloned());
     let mut settings = data.settings;
     settings.seeds = args.common.seeds.unwrap_or(settings.seeds);
-    make((suite, &data.suite.typed), settings, (&kernels, &[]), &args.folder, &args.common)
+    let request = (&kernels[..], &data.variants()[..]);
+    make((suite, &data.suite.typed), settings, request, &args.folder, &args.common)
 }
 
 /// The suite, and the options that name it.

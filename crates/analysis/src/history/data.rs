@@ -74,6 +74,10 @@ pub struct HistorySuite {
     pub typed: String,
     /// Its text (TOML).
     pub text: String,
+    /// The folder in which its paths begin, on the machine that made the history; empty for a suite without
+    /// a file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
 }
 
 /// How certain the claims of a history are, and how many seeds a cell may take.
@@ -160,6 +164,17 @@ pub struct HistoryRun {
 }
 
 impl HistoryData {
+    /// The settings of machines with which kernels are measured as well, each as `NAME=VALUE`.
+    pub fn variants(&self) -> Vec<String> {
+        let mut variants: Vec<String> = Vec::new();
+        for setting in self.kernels.iter().flat_map(|kernel| &kernel.settings) {
+            if !variants.contains(setting) {
+                variants.push(setting.clone());
+            }
+        }
+        variants
+    }
+
     /// The cell of a kernel and a measure.
     pub fn cell(&self, kernel: &str, measure: &str) -> Option<&HistoryCell> {
         self.cells.iter().find(|cell| cell.kernel == kernel && cell.measure == measure)

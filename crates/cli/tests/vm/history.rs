@@ -47,6 +47,10 @@ fn a_history_has_a_row_for_each_kernel_and_is_shown_again_from_its_figures() {
     assert_eq!(page, fs::read_to_string(folder.join("output/history.html")).unwrap());
 
     fs::write(folder.join("vmlinuz-9.2"), "none either").unwrap();
+    let figures = fs::read_to_string(folder.join("output/history.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&figures).unwrap();
+    let own = fs::canonicalize(folder).unwrap();
+    assert_eq!(figures["suite"]["folder"], own.to_str().unwrap(), "where its paths begin");
     let more = history(&lab, &["update", "output", "vmlinuz-9.2"]);
     more.expect(0, &["3 kernels, 2 measures"]);
     assert!(more.stdout.contains("9.2 does not run"), "{}", more.stdout);

@@ -75,7 +75,8 @@ impl KernelHistory {
         data.schema = HISTORY_SCHEMA;
         env!("CARGO_PKG_VERSION").clone_into(&mut data.thrashlab);
         let (name, text) = (suite.name.clone(), suite.text.clone());
-        data.suite = HistorySuite { name, typed: typed.to_owned(), text };
+        let folder_of_suite = suite.folder.display().to_string();
+        data.suite = HistorySuite { name, typed: typed.to_owned(), text, folder: folder_of_suite };
         data.settings = settings;
         let measures = suite.measures();
         let others = data.measures.iter().filter(|it| !measures.contains(it)).cloned();
@@ -335,6 +336,8 @@ mod tests {
         assert!(known[3].problem.as_ref().unwrap().starts_with("not available: "));
         merge(&mut known, vec![missing("6.1.190-1")], &["lru_gen=off".to_owned()]);
         assert_eq!((known.len(), known[2].name.as_str()), (5, "6.1.190-1 lru_gen=off"));
+        let data = HistoryData { kernels: known, ..HistoryData::default() };
+        assert_eq!(data.variants(), ["lru_gen=off"], "what an update measures of a new kernel");
     }
 
     #[test]

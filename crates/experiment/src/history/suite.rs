@@ -68,7 +68,9 @@ impl Suite {
     pub fn read(path: &Path) -> Result<Self> {
         let wrong = |why: String| ExperimentError::WrongUse(format!("{}: {why}", path.display()));
         let text = fs::read_to_string(path).map_err(|error| wrong(format!("read it: {error}")))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        // It may be continued from another folder.
+        let whole = std::path::absolute(path).map_err(|error| wrong(error.to_string()))?;
+        let folder = whole.parent().unwrap_or(Path::new("/"));
         Self::parse(&text, folder).map_err(|error| wrong(error.to_string()))
     }
 
