@@ -58,7 +58,10 @@ fn profiles_name_functions_as_far_as_the_system_permits() {
         .prints(&["on a CPU in", "[sort]"]);
     let named = guest.root(&doctor);
     named.expect(0, &[]).prints(&["minor-faults: ", "of its minor faults come from"]);
+    let run = "thrashlab run --profile --runs 2 --no-report -- sort big";
+    guest.root(run).expect(0, &[]).prints(&["Profile: ", "on a CPU in"]);
     guest.root("sysctl -qw kernel.perf_event_paranoid=2").expect(0, &[]);
     let own = guest.login("alice", &doctor);
     own.expect(0, &[]).prints(&["of its minor faults outside of the kernel come from"]);
+    guest.login("alice", run).expect(0, &[]).prints(&["Profile: ", "on a CPU in"]);
 }
