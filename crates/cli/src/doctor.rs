@@ -6,6 +6,7 @@ mod command;
 mod forever;
 mod http;
 mod live;
+mod mode;
 mod recorder;
 mod replay;
 mod sources;
@@ -21,6 +22,7 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
 use sys::confine::Confinement;
 
+use self::mode::Mode;
 use crate::output::{OutputArgs, show};
 use crate::result_file::ResultFile;
 use crate::start::StartArgs;
@@ -54,59 +56,42 @@ Examples:
 Needs no privilege for what /proc shows; as root it sees every process and its
 delays. Each condition has a page in docs/findings/.";
 
-/// Options that do not fit a command, which determines what is watched and how long.
-const NOT_OF_COMMAND: [&str; 10] = [
-    "for_ns",
-    "watch",
-    "serve",
-    "max_size_bytes",
-    "at",
-    "since_boot",
-    "replay",
-    "from",
-    "calibrate",
-    "rules",
-];
-
 /// Longest interval, in ns: a day.
 const FOR_NS_MAX: u64 = 24 * 3_600_000_000_000;
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES, mut_arg("words", |words| words.conflicts_with_all(NOT_OF_COMMAND)))]
+#[command(after_help = EXAMPLES, mut_args(mode::with_conflicts))]
 pub(crate) struct DoctorArgs {
     /// How long to watch; with --serve and --max-size, how long an interval is
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = watched)]
     for_ns: u64,
 
     /// Diagnose interval after interval, until Ctrl-C or the end of the recording
-    #[arg(long, conflicts_with_all = ["since_boot", "from", "calibrate", "rules"])]
+    #[arg(long)]
     watch: bool,
 
     /// Diagnose everything counted since boot
-    #[arg(long, conflicts_with_all = ["replay", "from", "calibrate", "rules", "record"])]
+    #[arg(long)]
     since_boot: bool,
 
     /// Write all snapshots to a new file; with --max-size, to a folder
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["replay", "from", "calibrate", "rules"])]
+    #[arg(long, value_name = "PATH")]
     record: Option<PathBuf>,
 
     /// Record until Ctrl-C into a folder of at most this size: the oldest is removed. Locked in
     /// memory and with a real-time priority, where permitted
     #[arg(long = "max-size", value_name = "SIZE", value_parser = parse_size_bytes)]
-    #[arg(requires = "record", conflicts_with_all = ["watch", "openmetrics"])]
-    #[arg(conflicts_with_all = OutputArgs::IDS)]
+    #[arg(requires = "record")]
     max_size_bytes: Option<u64>,
 
     /// Serve the findings as OpenMetrics at http://ADDR/metrics until Ctrl-C; any machine may read
     /// them if ADDR is not of this one
     #[arg(long, value_name = "[HOST:]PORT", value_parser = forever::address)]
     #[arg(num_args = 0..=1, default_missing_value = "127.0.0.1:9797")]
-    #[arg(conflicts_with_all = ["watch", "since_boot", "replay", "from", "calibrate", "rules", "openmetrics"])]
-    #[arg(conflicts_with_all = OutputArgs::IDS)]
     serve: Option<SocketAddr>,
 
     /// Diagnose a recording: a file, or a folder of --max-size
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["from", "calibrate", "rules"])]
+    #[arg(long, value_name = "PATH")]
     replay: Option<PathBuf>,
 
     /// Diagnose the interval of a recording that contains this time: 14:32, "2026-11-27 14:32", or
@@ -117,11 +102,11 @@ pub(crate) struct DoctorArgs {
 
     /// Read this instead of measuring: a results folder, a run file, or published counters
     /// (reference:sun4/hatcnt)
-    #[arg(long, value_name = "WHAT", conflicts_with_all = ["calibrate", "rules"])]
+    #[arg(long, value_name = "WHAT")]
     from: Option<String>,
 
     /// Measure what operations cost on this machine, and print it
-    #[arg(long, conflicts_with = "rules")]
+    #[arg(long)]
     calibrate: bool,
 
     /// List the conditions that the doctor knows
@@ -130,7 +115,7 @@ pub(crate) struct DoctorArgs {
 
     /// Never write a file or change anything else: the kernel refuses it from the first reading on.
     /// The cost of reading a page again is then unknown, unless it was measured before
-    #[arg(long, conflicts_with_all = ["record", "calibrate", "output", "work_dir", "words"])]
+    #[arg(long, conflicts_with_all = ["record", "output", "work_dir"])]
     read_only: bool,
 
     /// Do not sample which code of the processes the findings come from, which takes two more seconds
@@ -162,18 +147,9 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    /// Whether the code behind findings is sampled after the diagnosis.
-    fn samples_code(&self) -> bool {
-        !(self.no_stacks
-            || self.watch
-            || self.read_only
-            || self.since_boot
-            || self.openmetrics.is_some())
-    }
-
     /// Whether it diagnoses what is in files, and not this machine.
     pub(crate) fn reads_files(&self) -> bool {
-        self.replay.is_some() || self.from.is_some()
+        matches!(Mode::of(self), Mode::Replay(_) | Mode::From(_))
     }
 }
 
@@ -185,24 +161,21 @@ fn watched(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
-    if args.rules {
-        return show(&rules_document(doctor::ALL), &args.output);
-    }
     if args.read_only && args.openmetrics.as_ref().is_some_and(|file| file.path().is_some()) {
         return Err(wrong!("--openmetrics FILE does not go with --read-only; `-` prints them"));
-    }
-    if args.calibrate {
-        return show(&unit_costs_document(&live::measured_costs(args)?), &args.output);
     }
     if args.serve.is_some() && args.record.is_some() && args.max_size_bytes.is_none() {
         return Err(wrong!("--record next to --serve needs --max-size, which bounds its folder"));
     }
-    match (&args.replay, &args.from) {
-        (Some(path), _) => confine(args).and_then(|()| replay::replay(args, path)),
-        (_, Some(what)) => confine(args).and_then(|()| sources::from(args, what)),
-        _ if args.serve.is_some() || args.max_size_bytes.is_some() => forever::doctor(args),
-        _ if args.start.is_given() => command::doctor(args),
-        _ => live::doctor(args),
+    match Mode::of(args) {
+        Mode::Rules => show(&rules_document(doctor::ALL), &args.output),
+        Mode::Calibrate => show(&unit_costs_document(&live::measured_costs(args)?), &args.output),
+        Mode::Replay(path) => confine(args).and_then(|()| replay::replay(args, path)),
+        Mode::From(what) => confine(args).and_then(|()| sources::from(args, what)),
+        Mode::Forever => forever::doctor(args),
+        Mode::Command => command::doctor(args),
+        Mode::SinceBoot => live::since_boot(args),
+        Mode::Live => live::doctor(args),
     }
 }
 
@@ -225,7 +198,9 @@ fn report_interval(
     waiter: Option<&Waiter>,
 ) -> Result<()> {
     let mut found = diagnose(&Interval::new(before, after), costs);
-    if let Some(waiter) = waiter.filter(|it| args.samples_code() && !it.stop_requested()) {
+    let samples_code =
+        !(args.no_stacks || args.watch || args.read_only || args.openmetrics.is_some());
+    if let Some(waiter) = waiter.filter(|it| samples_code && !it.stop_requested()) {
         code::add(&mut found, args.top, waiter);
     }
     match write_metrics(args, &[(None, &found)])? {

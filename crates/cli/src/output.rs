@@ -74,11 +74,6 @@ pub(crate) struct OutputArgs {
     output: Option<ResultFile>,
 }
 
-impl OutputArgs {
-    /// The names of all options here, for commands some of whose options do not fit them.
-    pub(crate) const IDS: [&str; 3] = ["format", "output", "json"];
-}
-
 fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
     PossibleValuesParser::new(possible_values())
         .try_map(|name| format_named(&name).context("unknown format"))

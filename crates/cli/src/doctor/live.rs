@@ -30,9 +30,6 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let (waiter, costs) = prepared(args)?;
     confine(args)?;
     let mut survey = opened();
-    if args.since_boot {
-        return since_boot(args, &mut survey, &costs);
-    }
     let mut recording = args.record.as_deref().map(create).transpose()?;
     let origin_ns = monotonic_ns();
     let take = |survey: &mut Survey| survey.snapshot(monotonic_ns() - origin_ns);
@@ -144,10 +141,13 @@ pub(super) fn wait(waiter: &Waiter, until_ns: u64) {
     }
 }
 
-fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Result<()> {
-    let mut after: Snapshot = survey.snapshot(0);
+/// Diagnoses everything that was counted since boot.
+pub(super) fn since_boot(args: &DoctorArgs) -> Result<()> {
+    let (_waiter, costs) = prepared(args)?;
+    confine(args)?;
+    let mut after: Snapshot = opened().snapshot(0);
     let before = after.at_boot(uptime_ns()?);
-    report_interval(args, &before, &after, costs, None)
+    report_interval(args, &before, &after, &costs, None)
 }
 
 /// The time since boot in ns, from `/proc/uptime` (proc(5)).
