@@ -27,92 +27,43 @@ pub(super) enum Mode<'a> {
     Live,
 }
 
+/// How a result is printed, and how much of a diagnosis.
+const RESULT: &[&str] = &["format", "output", "json"];
+const FINDINGS: &[&str] = &["format", "output", "json", "top", "openmetrics"];
+
 /// The options that choose what it does, each with those that have an effect then. Two of the first kind go
-/// together only if one of them is in the list of the other.
-const CHOICES: [(&str, &[&str]); 9] = [
-    ("rules", &["format", "output", "json", "verbose"]),
-    ("calibrate", &["format", "output", "json", "work_dir"]),
-    (
-        "replay",
-        &[
-            "format",
-            "output",
-            "json",
-            "verbose",
-            "top",
-            "openmetrics",
-            "read_only",
-            "watch",
-            "at",
-            "for_ns",
-        ],
-    ),
-    ("from", &["format", "output", "json", "verbose", "top", "openmetrics", "read_only"]),
-    ("serve", &["for_ns", "record", "max_size_bytes", "top", "verbose", "work_dir", "read_only"]),
-    ("max_size_bytes", &["for_ns", "record", "serve", "top", "verbose", "work_dir"]),
-    (
-        "words",
-        &[
-            "format",
-            "output",
-            "json",
-            "verbose",
-            "top",
-            "openmetrics",
-            "record",
-            "work_dir",
-            "shell",
-            "input",
-        ],
-    ),
-    (
-        "since_boot",
-        &["format", "output", "json", "verbose", "top", "openmetrics", "read_only", "work_dir"],
-    ),
-    (
-        "watch",
-        &[
-            "format",
-            "output",
-            "json",
-            "verbose",
-            "top",
-            "openmetrics",
-            "read_only",
-            "work_dir",
-            "record",
-            "replay",
-            "for_ns",
-        ],
-    ),
+/// together only if one of them is in the lists of the other.
+const CHOICES: [(&str, [&[&str]; 2]); 9] = [
+    ("rules", [RESULT, &[]]),
+    ("calibrate", [RESULT, &["work_dir"]]),
+    ("replay", [FINDINGS, &["read_only", "watch", "at", "for_ns"]]),
+    ("from", [FINDINGS, &["read_only"]]),
+    ("serve", [&["max_size_bytes"], &["for_ns", "record", "top", "work_dir", "read_only"]]),
+    ("max_size_bytes", [&["serve"], &["for_ns", "record", "top", "work_dir"]]),
+    ("words", [FINDINGS, &["record", "work_dir"]]),
+    ("since_boot", [FINDINGS, &["read_only", "work_dir"]]),
+    ("watch", [FINDINGS, &["read_only", "work_dir", "record", "replay", "for_ns"]]),
 ];
 /// The other options that are not for each of them.
-const OTHERS: [&str; 11] = [
-    "for_ns",
-    "record",
-    "at",
-    "read_only",
-    "no_stacks",
-    "top",
-    "openmetrics",
-    "work_dir",
-    "format",
-    "output",
-    "json",
-];
+const OTHERS: [&str; 6] = ["for_ns", "record", "at", "read_only", "no_stacks", "work_dir"];
+
+/// Whether an option has an effect with the one that chooses what the doctor does.
+fn has_effect(choice: &str, option: &str) -> bool {
+    let chosen = CHOICES.iter().find(|(name, _)| *name == choice);
+    chosen.is_some_and(|(_, lists)| lists.iter().any(|list| list.contains(&option)))
+}
 
 /// An option or the command, with those that it cannot be used with.
 pub(super) fn with_conflicts(option: Arg) -> Arg {
     let id = option.get_id().as_str().to_owned();
     let is_choice = CHOICES.iter().any(|(choice, _)| *choice == id);
-    if !is_choice && !OTHERS.contains(&&*id) {
+    if !is_choice && !OTHERS.contains(&&*id) && !FINDINGS.contains(&&*id) {
         return option;
     }
-    let own: &[&str] = CHOICES.iter().find(|(choice, _)| *choice == id).map_or(&[], |it| it.1);
-    let excludes = |(choice, options): &&(&str, &[&str])| {
-        *choice != id && !options.contains(&&*id) && !own.contains(choice)
-    };
-    let excluded: Vec<&str> = CHOICES.iter().filter(excludes).map(|(choice, _)| *choice).collect();
+    let choices = CHOICES.iter().map(|(choice, _)| *choice);
+    let excludes =
+        |choice: &&str| *choice != id && !has_effect(choice, &id) && !has_effect(&id, choice);
+    let excluded: Vec<&str> = choices.filter(excludes).collect();
     option.conflicts_with_all(excluded)
 }
 
@@ -148,8 +99,8 @@ mod tests {
     fn the_lists_name_options_that_exist() {
         let command = command();
         let known: Vec<&str> = command.get_arguments().map(|it| it.get_id().as_str()).collect();
-        let named =
-            CHOICES.iter().flat_map(|(choice, options)| [choice].into_iter().chain(*options));
+        let lists = CHOICES.iter().flat_map(|(_, lists)| lists.iter().copied().flatten());
+        let named = CHOICES.iter().map(|(choice, _)| choice).chain(lists);
         let unknown: Vec<&&str> = named.chain(&OTHERS).filter(|id| !known.contains(id)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
