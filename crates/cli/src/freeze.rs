@@ -15,7 +15,7 @@ use crate::{Failure, Result};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  thrashlab freeze                        three scenarios, the usual remedies
+  thrashlab freeze                        two scenarios, the usual remedies
   thrashlab freeze leak --policy no-swap,zram --seeds 6
                         one scenario, two remedies, ranges over seeds
   thrashlab freeze container --policy high-80,high-90
@@ -33,7 +33,7 @@ What is measured, and how to write a scenario: docs/freeze.md.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FreezeArgs {
-    /// What fills memory: names of --list, or files (TOML) [default: leak tail container]
+    /// What fills memory: names of --list, or files (TOML) [default: leak tail]
     #[arg(value_name = "SCENARIO", conflicts_with = "suite")]
     scenarios: Vec<String>,
 

@@ -95,12 +95,16 @@ pub fn freeze_run(run: &Run) -> Option<FreezeRun> {
         ..FreezeRun::default()
     };
     let Some(idle_ns) = idle_ns else { return Some(result) };
-    let freezes = freezes(&samples, SLOW * idle_ns);
+    let slow_ns = SLOW * idle_ns;
+    let all = freezes(&samples, slow_ns);
     // What did not end within the run may be longer, and so may what a cut off run did not see.
-    let is_open = samples.last().is_some_and(|last| is_slow(last, SLOW * idle_ns));
+    let is_open = match (all.last(), samples.last()) {
+        (Some(freeze), Some(last)) => freeze.to_ns == ended_ns(last),
+        _ => false,
+    };
     let is_lower_bound = is_open || status != EndStatus::Complete;
     let seconds = |ns: u64| Observation { value: ns as f64 / NS_PER_S, is_lower_bound };
-    let lengths = || freezes.iter().map(|freeze| freeze.to_ns - freeze.from_ns);
+    let lengths = || all.iter().map(|freeze| freeze.to_ns - freeze.from_ns);
     result.frozen_s = Some(seconds(lengths().sum()));
     result.longest_s = Some(seconds(lengths().max().unwrap_or(0)));
     Some(result)
@@ -116,26 +120,26 @@ fn idle_ns(samples: &[&SampleRecord]) -> Option<f64> {
     median(&delays).filter(|ns| *ns > 0.0)
 }
 
-fn is_slow(sample: &SampleRecord, slow_ns: f64) -> bool {
-    sample.delay_ns() as f64 > slow_ns
+/// When a response completed, or at least was still under way.
+fn ended_ns(sample: &SampleRecord) -> u64 {
+    sample.intended_ns.saturating_add(sample.delay_ns())
 }
 
-/// The freezes in the order of time, without overlaps.
+/// The freezes in the order of time, without overlaps. A start that was missed because the response
+/// before it was under way could begin only when that one had ended.
 fn freezes(samples: &[&SampleRecord], slow_ns: f64) -> Vec<Freeze> {
-    let mut all: Vec<Freeze> = samples
-        .iter()
-        .filter(|sample| is_slow(sample, slow_ns))
-        .map(|sample| Freeze {
-            from_ns: sample.intended_ns,
-            to_ns: sample.intended_ns.saturating_add(sample.delay_ns()),
-        })
-        .collect();
-    all.sort_unstable_by_key(|freeze| (freeze.from_ns, freeze.to_ns));
     let mut merged: Vec<Freeze> = Vec::new();
-    for freeze in all {
+    let mut free_from_ns = 0;
+    for sample in samples {
+        let from_ns = sample.intended_ns.max(free_from_ns);
+        let to_ns = ended_ns(sample);
+        free_from_ns = free_from_ns.max(to_ns);
+        if (to_ns.saturating_sub(from_ns) as f64) <= slow_ns {
+            continue;
+        }
         match merged.last_mut() {
-            Some(last) if freeze.from_ns <= last.to_ns => last.to_ns = last.to_ns.max(freeze.to_ns),
-            _ => merged.push(freeze),
+            Some(last) if from_ns <= last.to_ns => last.to_ns = to_ns,
+            _ => merged.push(Freeze { from_ns, to_ns }),
         }
     }
     merged

@@ -2,9 +2,10 @@
 //!
 //! A run has a load that fills memory after some idle intervals (an *exhaustion*), and a probe that
 //! interacts on a fixed schedule. A response is *slow* if it took more than three times the median of
-//! those before the load began. The machine is *frozen* from the intended start of a slow response to
-//! its completion; what overlaps is one freeze. As the schedule is an open loop, a missed start counts
-//! from its own time, so a freeze is measured to the distance of two starts, whatever the probe does.
+//! those before the load began, from when it could begin: its intended start, or the end of the
+//! response before, if that is later. Otherwise the queue of missed starts would count as a freeze
+//! after the machine answers again. The machine is *frozen* while a slow response is under way, and
+//! freezes that touch are one. So a freeze is measured to the distance of two starts.
 //!
 //! **Invariants:** a freeze that has not ended when the run ends is a lower bound, and so is every sum
 //! that has it. Every process that the kernel killed is counted once: as an offender, a bystander, the

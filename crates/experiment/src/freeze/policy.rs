@@ -13,16 +13,8 @@ use crate::typed::Setting;
 /// The policies of this program.
 const BUILT_IN: &str = include_str!("../../scenarios/policies.toml");
 /// Policies that are tried unless others are named, the reference first.
-const USUAL: [&str; 8] = [
-    "kernel",
-    "no-swap",
-    "large-swap",
-    "zram",
-    "swappiness-180",
-    "min-ttl",
-    "early-reclaim",
-    "high-80",
-];
+const USUAL: [&str; 6] =
+    ["kernel", "no-swap", "large-swap", "zram", "swappiness-180", "early-reclaim"];
 
 /// Settings that are tried against a freeze.
 #[derive(Clone, Debug, PartialEq)]

@@ -26,7 +26,7 @@ const BUILT_IN: [&str; 8] = [
 /// What all scenarios have.
 const BASE: &str = include_str!("../../scenarios/base.toml");
 /// Scenarios that are measured unless others are named.
-const USUAL: [&str; 3] = ["leak", "tail", "container"];
+const USUAL: [&str; 2] = ["leak", "tail"];
 /// Settings that choose the kernel, which is not a scenario's.
 const OF_KERNEL: [&str; 3] = ["kernel", "subject.kernel", "machine.kernel"];
 /// The setting that limits the memory of load and probe.

@@ -135,9 +135,9 @@ fn coverage(count: usize) -> f64 {
 /// How the figures are defined, for the page.
 pub(super) fn reading() -> Vec<String> {
     vec![
-        "Frozen: from the intended start of a response that took more than three times the idle \
-         median to its completion; overlapping ones are one freeze. The idle median is that of the \
-         responses before the load began, in the same run. Times are in instructions."
+        "Frozen: while a response is under way that takes more than three times the idle median, \
+         from its intended start, or the end of the response before it. The idle median is that of \
+         the responses before the load began, in the same run. Times are in instructions."
             .to_owned(),
         "Wrong victims: processes that the kernel killed and that had not filled memory: the \
          bystander, which holds a quarter of memory, the probe, and others."
