@@ -16,10 +16,13 @@ fn words(workload: &Workload) -> Vec<String> {
         free_disk_bytes: 2 << 30,
         interval_ns: 1,
         intensity: 1.0,
+        is_confined: true,
         ..Setting::default()
     };
     let plan = match workload.work {
-        Work::Load(load) | Work::Provocation(load) => (load.plan)(&setting).unwrap_or_default(),
+        Work::Load(load) | Work::Provocation(load) | Work::Exhaustion(load) => {
+            (load.plan)(&setting).unwrap_or_default()
+        }
         Work::Probe(probe) => (probe.plan)(&setting),
         Work::Job => Default::default(),
     };

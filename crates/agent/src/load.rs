@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use counters::{SUMMED_TASKS_MAX, TaskSum};
-use model::{LoadSpec, Unavailable, Values};
+use model::{LoadSpec, SubjectSpec, Unavailable, Values};
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, end, fork_child, wait};
 use sys::shared_counters::SharedCounters;
@@ -31,6 +31,7 @@ pub(crate) fn setting(assignment: &Assignment) -> Setting {
         interval_ns: spec.timing.interval_ns,
         seed: spec.seed,
         intensity: spec.load.intensity,
+        is_confined: matches!(spec.subject, SubjectSpec::Vm(_) | SubjectSpec::Sandbox(_)),
     }
 }
 

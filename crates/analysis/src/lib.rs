@@ -15,6 +15,7 @@ mod dataset;
 mod ending;
 pub mod explained;
 mod figures;
+pub mod freeze;
 pub mod history;
 mod memory_job;
 pub mod published;

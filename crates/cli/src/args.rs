@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Bisect(Box<crate::bisect::BisectArgs>),
     /// Show what changed from kernel to kernel, step by step
     History(Box<crate::history::HistoryArgs>),
+    /// Show how long a machine is gone when memory runs out
+    Freeze(Box<crate::freeze::FreezeArgs>),
     /// Run a plan of factors and levels; resume a stopped one
     Experiment(Box<crate::experiment::ExperimentArgs>),
     /// Run listed cells: the worker on a node of a fleet
@@ -128,7 +130,7 @@ pub(crate) enum Command {
 
 /// The verbs by purpose, in the order of the help.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["run", "experiment", "sweep", "limit"]),
+    ("Measure", &["run", "experiment", "sweep", "limit", "freeze"]),
     ("Compare", &["ab", "compare", "bisect", "history"]),
     ("Explain", &["attribute", "doctor", "footprint", "profile"]),
     ("Simulate", &["mmu", "trace"]),

@@ -27,6 +27,7 @@ mod export;
 mod fail_on;
 mod failed_start;
 mod footprint;
+mod freeze;
 mod group;
 mod guests;
 mod hints;
@@ -173,13 +174,14 @@ fn started(arguments: Vec<OsString>) -> Result<()> {
 /// Whether a command needs nothing but files: no program, no network, no other process.
 fn reads_only_files(command: &Command) -> bool {
     use Command::{
-        Attribute, Compare, Doctor, Export, History, Import, Reference, Report, Show, Trace,
+        Attribute, Compare, Doctor, Export, Freeze, History, Import, Reference, Report, Show, Trace,
     };
     match command {
         Attribute(_) | Export(_) | Import(_) | Reference(_) | Report(_) | Show(_) => true,
         // Observing a run again boots a guest.
         Compare(compare) => !compare.by_function,
         Doctor(doctor) => doctor.reads_files(),
+        Freeze(freeze) => freeze.reads_files(),
         History(history) => history.reads_files(),
         Trace(trace) => matches!(trace, TraceCommand::Convert(_) | TraceCommand::Stat(_)),
         _ => false,
@@ -197,6 +199,7 @@ fn execute(command: Command, settings: &Settings) -> Result<()> {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Limit(args) => limit::limit(&args),
         Command::History(args) => history::history(&args),
+        Command::Freeze(args) => freeze::freeze(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),

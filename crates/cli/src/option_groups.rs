@@ -110,7 +110,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const WHAT_RUNS: &str = "What runs";
 
 /// Options in the short help of commands that have many more, with what they do in a few words.
-const SHORT: [(&str, &[(&str, &str)]); 16] = [
+const SHORT: [(&str, &[(&str, &str)]); 17] = [
     (
         "run",
         &[
@@ -258,6 +258,19 @@ const SHORT: [(&str, &[(&str, &str)]); 16] = [
             ("seeds", "Most seeds of a cell"),
             ("jobs", "Guests at a time"),
             ("quiet", "No progress on standard error"),
+            ("json", "Print JSON"),
+        ],
+    ),
+    (
+        "freeze",
+        &[
+            ("policy", "Settings under test: no-swap,zram, or a file (TOML)"),
+            ("suite", "All scenarios under all policies"),
+            ("kernel", "Kernels, separated by commas"),
+            ("seeds", "Seeds of each combination"),
+            ("list", "Print the scenarios and policies"),
+            ("jobs", "Guests at a time"),
+            ("output", "Write the result to this file: freeze.html"),
             ("json", "Print JSON"),
         ],
     ),

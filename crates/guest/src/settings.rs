@@ -49,6 +49,7 @@ fn files(machine: &MachineSpec) -> Vec<(PathBuf, &str)> {
         ("/sys/kernel/mm/transparent_hugepage/enabled", machine.thp.as_deref()),
         ("/sys/kernel/mm/transparent_hugepage/defrag", machine.thp_defrag.as_deref()),
         ("/sys/kernel/mm/lru_gen/enabled", machine.lru_gen.map(switch)),
+        ("/sys/kernel/mm/lru_gen/min_ttl_ms", machine.lru_gen_min_ttl_ms.as_deref()),
         ("/sys/module/zswap/parameters/enabled", machine.zswap.map(switch)),
     ];
     let switches =

@@ -84,6 +84,10 @@ pub struct MachineSpec {
     /// The multi-generational LRU; `None` = the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lru_gen: Option<bool>,
+    /// The time in ms for which the multi-generational LRU protects the working set: if it cannot,
+    /// it has the OOM killer end a process. `None` = the kernel's default, which is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lru_gen_min_ttl_ms: Option<String>,
     /// The compressed cache in front of swap; `None` = the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zswap: Option<bool>,
@@ -286,6 +290,7 @@ impl MachineSpec {
             ("thp", self.thp.clone()),
             ("thp_defrag", self.thp_defrag.clone()),
             ("lru_gen", switch(self.lru_gen)),
+            ("lru_gen.min_ttl_ms", self.lru_gen_min_ttl_ms.clone()),
             ("zswap", switch(self.zswap)),
         ];
         let settings = settings.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));

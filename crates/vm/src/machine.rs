@@ -247,6 +247,11 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
             machine.thp_defrag = one_of(&known)?;
         }
         "lru_gen" => machine.lru_gen = switch()?,
+        "lru_gen.min_ttl_ms" => {
+            let milliseconds = value.parse::<u32>();
+            milliseconds.map_err(|_| failed("a number of milliseconds".to_owned()))?;
+            machine.lru_gen_min_ttl_ms = Some(value.to_owned());
+        }
         "zswap" => machine.zswap = switch()?,
         _ if disks::set(machine, key, value)? => {}
         _ => match key.strip_prefix("sysctl.") {
@@ -332,6 +337,7 @@ mod tests {
             "cpus=8,nodes=4,schedule=seed",
             "disk.rate=0,disk.read_delay=1ms,disk.write_delay=4ms,cmdline=quiet a,b",
             "disk.delay=1500us,thp=never,thp_defrag=defer+madvise,lru_gen=off,zswap=on",
+            "lru_gen=on,lru_gen.min_ttl_ms=1000",
             "sysctl.vm.swappiness=10,sysctl.kernel.x=a,b",
             "disk.model=ssd",
             "disk.model=nvme,disk.queue=7,disk.delay=2ms,disk.rate=20M",

@@ -1,9 +1,10 @@
 //! The table of all workloads: a new one is a file and a row here.
 
 use crate::workload::{Work, Workload};
-use crate::{provoke, session};
+use crate::{exhaust, provoke, session};
 
-/// All workloads: loads (the baseline first), provocations, probes (the default first), jobs.
+/// All workloads: loads (the baseline first), provocations, exhaustions, probes (the default first),
+/// jobs.
 pub const ALL: &[Workload] = &[
     crate::loads::noload::LOAD,
     crate::loads::smallwrite::LOAD,
@@ -28,6 +29,14 @@ pub const ALL: &[Workload] = &[
     provoke::switches::LOAD,
     provoke::translation::LOAD,
     provoke::writeback_throttle::LOAD,
+    exhaust::leak::LOAD,
+    exhaust::burst::LOAD,
+    exhaust::build::LOAD,
+    exhaust::forks::LOAD,
+    exhaust::database::LOAD,
+    exhaust::text::LOAD,
+    exhaust::page_cache::LOAD,
+    exhaust::tmpfs::LOAD,
     crate::probes::response::PROBE,
     crate::probes::wake::PROBE,
     crate::probes::exec::PROBE,
@@ -48,9 +57,9 @@ pub fn loads() -> impl Iterator<Item = &'static Workload> {
     those(|work| matches!(work, Work::Load(_)))
 }
 
-/// The loads, then the provocations: everything that can be named as a load.
+/// The loads, the provocations, then the exhaustions: everything that can be named as a load.
 pub fn loads_and_provocations() -> impl Iterator<Item = &'static Workload> {
-    those(|work| matches!(work, Work::Load(_) | Work::Provocation(_)))
+    those(|work| matches!(work, Work::Load(_) | Work::Provocation(_) | Work::Exhaustion(_)))
 }
 
 /// The probes.
@@ -78,10 +87,11 @@ pub fn find_job(name: &str) -> Option<&'static Workload> {
     jobs().find(|job| job.name == name)
 }
 
-/// Whether an intensity of 0 has a meaning: no load, or the control run of a provocation.
+/// Whether an intensity of 0 has a meaning: no load, or the control run of a provocation or an
+/// exhaustion.
 pub fn may_have_zero_volume(name: &str) -> bool {
-    name == crate::loads::noload::LOAD.name
-        || find_load(name).is_some_and(|load| matches!(load.work, Work::Provocation(_)))
+    let has_control = |load: &Workload| !matches!(load.work, Work::Load(_));
+    name == crate::loads::noload::LOAD.name || find_load(name).is_some_and(has_control)
 }
 
 #[cfg(test)]
@@ -100,6 +110,7 @@ mod tests {
             free_disk_bytes: 2 << 30,
             interval_ns: 1,
             intensity,
+            is_confined: true,
             ..Setting::default()
         }
     }
@@ -126,6 +137,17 @@ mod tests {
             };
             let is_load = workload.as_load().is_some() && workload.name != "noload";
             assert!(!is_load || plan.workers > 0, "{}", workload.name);
+        }
+    }
+
+    #[test]
+    fn every_exhaustion_counts_who_dies_and_has_a_control_run() {
+        for load in those(|work| matches!(work, Work::Exhaustion(_))) {
+            assert!(load.name.starts_with("exhaust-"), "{}", load.name);
+            assert_eq!(load.measures, exhaust::TOTALS, "{}", load.name);
+            let offenders = [0.0, 1.0].map(|intensity| plan(load, intensity).unwrap().params);
+            assert_eq!(offenders[0]["offenders"], 0, "{}", load.name);
+            assert!(offenders[1]["offenders"] > 0, "{}", load.name);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Workloads: everything that can run, in one catalogue.
 //!
 //! - A *load* is reproducible background activity; a *provocation* is a load that causes a
-//!   condition for which the doctor has a rule.
+//!   condition for which the doctor has a rule; an *exhaustion* is a load that fills all memory.
 //! - A *probe* is a small interaction that is timed repeatedly under a load.
 //! - A *job* is work that is itself timed: the users of a session, processes that touch memory, or
 //!   the user's own commands.
@@ -15,6 +15,7 @@
 
 mod catalogue;
 mod command;
+mod exhaust;
 mod job;
 mod loads;
 mod metric;

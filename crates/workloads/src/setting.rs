@@ -30,6 +30,8 @@ pub struct Setting {
     pub seed: u64,
     /// Load intensity: 1.0 is the load as documented.
     pub intensity: f64,
+    /// Whether the subject is a guest or a sandbox, so that other programs keep their memory.
+    pub is_confined: bool,
 }
 
 impl Setting {

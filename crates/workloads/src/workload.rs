@@ -35,6 +35,8 @@ pub enum Work {
     Load(Load),
     /// Background activity that causes a condition; runs only on request.
     Provocation(Load),
+    /// Background activity that fills all memory; runs only on request, in a guest or a sandbox.
+    Exhaustion(Load),
     /// A timed interaction.
     Probe(Probe),
     /// Work that is itself timed, by the agent.
@@ -56,10 +58,10 @@ impl Workload {
         }
     }
 
-    /// The functions of a load or provocation.
+    /// The functions of a load, provocation or exhaustion.
     pub fn as_load(&self) -> Option<&Load> {
         match &self.work {
-            Work::Load(load) | Work::Provocation(load) => Some(load),
+            Work::Load(load) | Work::Provocation(load) | Work::Exhaustion(load) => Some(load),
             _ => None,
         }
     }

@@ -1,0 +1,201 @@
+//! The measures of one run.
+
+use std::collections::BTreeMap;
+
+use model::{CounterSet, EndStatus, Line, Observation, Run, SampleRecord};
+use serde::Serialize;
+use stats::median;
+
+/// A response is slow if it takes more than this many times the idle median.
+const SLOW: f64 = 3.0;
+const NS_PER_S: f64 = 1e9;
+/// The source of the load's own counters.
+const LOAD: &str = "load";
+
+/// How one run froze, and who died in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FreezeRun {
+    /// Its seed.
+    pub seed: u64,
+    /// How the run ended, as in its file.
+    pub status: String,
+    /// The median response before the load began, in seconds; absent if none was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_s: Option<f64>,
+    /// The sum of all freezes, in seconds; absent without an idle response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frozen_s: Option<Observation>,
+    /// The longest freeze, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_s: Option<Observation>,
+    /// Responses that were due.
+    pub responses: usize,
+    /// Responses that never completed: they failed, or the run ended first.
+    pub lost: usize,
+    /// Whom the kernel killed.
+    pub victims: Victims,
+    /// Time from the first offender to the first kill, in seconds; absent if nothing was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_kill_after_s: Option<f64>,
+    /// Offenders that ended by themselves, their work done.
+    pub finished: u64,
+    /// Offenders that could not start, or to which the kernel refused memory.
+    pub refused: u64,
+    /// Why the machine under test died, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub death: Option<String>,
+}
+
+/// Processes that the kernel killed for lack of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Victims {
+    /// Those that filled memory.
+    pub offenders: u64,
+    /// Those that held memory and did nothing wrong.
+    pub bystanders: u64,
+    /// The probe.
+    pub probe: u64,
+    /// Processes that are none of these.
+    pub others: u64,
+}
+
+impl Victims {
+    /// How many had not filled memory.
+    pub fn wrong(&self) -> u64 {
+        self.bystanders + self.probe + self.others
+    }
+}
+
+/// A time in which the machine did not answer, in ns of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Freeze {
+    from_ns: u64,
+    to_ns: u64,
+}
+
+/// The measures of a run whose load is an exhaustion. `None` without a header.
+pub fn freeze_run(run: &Run) -> Option<FreezeRun> {
+    let seed = run.header.as_ref()?.spec.seed;
+    let samples: Vec<&SampleRecord> = run.samples().collect();
+    let idle_ns = idle_ns(&samples);
+    let status = run.status();
+    let totals = Totals::read(run);
+    let victims = totals.victims(status);
+    let mut result = FreezeRun {
+        seed,
+        status: status.name().to_owned(),
+        idle_s: idle_ns.map(|ns| ns / NS_PER_S),
+        responses: samples.len(),
+        lost: samples.iter().filter(|sample| sample.completed_ns.is_none()).count(),
+        victims,
+        first_kill_after_s: totals.first_kill_after_s(),
+        finished: totals.load("offenders_finished"),
+        refused: totals.load("offenders_refused"),
+        death: death(run, status),
+        ..FreezeRun::default()
+    };
+    let Some(idle_ns) = idle_ns else { return Some(result) };
+    let slow_ns = SLOW * idle_ns;
+    let all = freezes(&samples, slow_ns);
+    // What did not end within the run may be longer, and so may what a cut off run did not see.
+    let is_open = match (all.last(), samples.last()) {
+        (Some(freeze), Some(last)) => freeze.to_ns == ended_ns(last),
+        _ => false,
+    };
+    let is_lower_bound = is_open || status != EndStatus::Complete;
+    let seconds = |ns: u64| Observation { value: ns as f64 / NS_PER_S, is_lower_bound };
+    let lengths = || all.iter().map(|freeze| freeze.to_ns - freeze.from_ns);
+    result.frozen_s = Some(seconds(lengths().sum()));
+    result.longest_s = Some(seconds(lengths().max().unwrap_or(0)));
+    Some(result)
+}
+
+/// The median of the responses before the first offender started.
+fn idle_ns(samples: &[&SampleRecord]) -> Option<f64> {
+    let is_idle = |sample: &&&SampleRecord| {
+        sample.completed_ns.is_some() && counter(&sample.after, LOAD, "offenders_started") == Some(0)
+    };
+    let delays: Vec<f64> =
+        samples.iter().filter(is_idle).map(|sample| sample.delay_ns() as f64).collect();
+    median(&delays).filter(|ns| *ns > 0.0)
+}
+
+/// When a response completed, or at least was still under way.
+fn ended_ns(sample: &SampleRecord) -> u64 {
+    sample.intended_ns.saturating_add(sample.delay_ns())
+}
+
+/// The freezes in the order of time, without overlaps. A start that was missed because the response
+/// before it was under way could begin only when that one had ended.
+fn freezes(samples: &[&SampleRecord], slow_ns: f64) -> Vec<Freeze> {
+    let mut merged: Vec<Freeze> = Vec::new();
+    let mut free_from_ns = 0;
+    for sample in samples {
+        let from_ns = sample.intended_ns.max(free_from_ns);
+        let to_ns = ended_ns(sample);
+        free_from_ns = free_from_ns.max(to_ns);
+        if (to_ns.saturating_sub(from_ns) as f64) <= slow_ns {
+            continue;
+        }
+        match merged.last_mut() {
+            Some(last) if from_ns <= last.to_ns => last.to_ns = to_ns,
+            _ => merged.push(Freeze { from_ns, to_ns }),
+        }
+    }
+    merged
+}
+
+/// The cause of the death of the machine; a probe that was killed is a victim, not a death.
+fn death(run: &Run, status: EndStatus) -> Option<String> {
+    let is_machine = status == EndStatus::KernelDied;
+    let causes = run.lines.iter().filter(|line| matches!(line, Line::Death(_)));
+    causes.filter_map(Line::note).last().filter(|_| is_machine).map(str::to_owned)
+}
+
+fn counter(set: &CounterSet, source: &str, name: &str) -> Option<u64> {
+    set.get(source)?.get(name).copied()
+}
+
+/// The counters of a run at its end.
+#[derive(Default)]
+struct Totals {
+    load: BTreeMap<String, u64>,
+    /// Processes that the kernel killed for lack of memory, in all.
+    killed: Option<u64>,
+}
+
+impl Totals {
+    fn read(run: &Run) -> Self {
+        let readings = || run.lines.iter().flat_map(Line::readings).map(|(_, set)| set);
+        let killed = || readings().filter_map(|set| counter(set, "vmstat", "oom_kill"));
+        let of_samples = readings().filter_map(|set| set.get(LOAD)).last();
+        let of_end = run.lines.iter().rev().find_map(|line| match line {
+            Line::Delivered(delivered) => Some(&delivered.totals),
+            _ => None,
+        });
+        let load = of_end.or(of_samples).into_iter().flatten();
+        Self {
+            load: load.map(|(name, count)| (name.to_string(), *count)).collect(),
+            killed: killed().next().zip(killed().last()).map(|(first, last)| last - first.min(last)),
+        }
+    }
+
+    fn load(&self, name: &str) -> u64 {
+        self.load.get(name).copied().unwrap_or(0)
+    }
+
+    fn victims(&self, status: EndStatus) -> Victims {
+        let [offenders, bystanders] =
+            ["offenders_killed", "bystanders_killed"].map(|name| self.load(name));
+        let probe = u64::from(status == EndStatus::OutOfMemory);
+        // The last reading may be older than the death of the probe.
+        let known = offenders + bystanders + probe;
+        let others = self.killed.map_or(0, |all| all.saturating_sub(known));
+        Victims { offenders, bystanders, probe, others }
+    }
+
+    fn first_kill_after_s(&self) -> Option<f64> {
+        let after_ns = self.load("first_kill_after_ns");
+        (after_ns > 0).then_some(after_ns as f64 / NS_PER_S)
+    }
+}

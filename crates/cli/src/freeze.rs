@@ -1,0 +1,149 @@
+//! `thrashlab freeze`: how long a machine is gone when memory runs out, and who dies.
+
+use std::path::PathBuf;
+
+use analysis::freeze::{FreezePolicy, FreezeScenario, FreezeSuiteRuns};
+use clap::Args;
+use experiment::{FreezeSuite, Policy, Scenario};
+use model::shown::quoted;
+use render::format;
+use report::{freeze_document, freeze_list_document};
+
+use crate::laboratory::{LabArgs, drive, failure};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  thrashlab freeze                        two scenarios, the usual remedies
+  thrashlab freeze leak --policy no-swap,zram --seeds 6
+                        one scenario, two remedies, ranges over seeds
+  thrashlab freeze container --policy high-80,high-90
+                        what memory.high does at a container's limit
+  thrashlab freeze tail --kernel deb:linux-image-cloud-amd64,host
+  thrashlab freeze mine.toml --policy mine-too.toml -o freeze.html
+  thrashlab freeze --suite --seeds 3      everything: hours
+  thrashlab freeze --list
+
+Each run fills the memory of a small deterministic machine, so it repeats to
+the byte, needs no root, and does nothing to this machine. A stopped suite
+continues when the same command is run again.
+What is measured, and how to write a scenario: docs/freeze.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FreezeArgs {
+    /// What fills memory: names of --list, or files (TOML) [default: leak tail]
+    #[arg(value_name = "SCENARIO", conflicts_with = "suite")]
+    scenarios: Vec<String>,
+
+    /// Settings under test, after the kernel's own: names of --list, or files (TOML) [default: the
+    /// usual ones]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    policy: Vec<String>,
+
+    /// Kernels, each as in kernel= of a guest, separated by commas [default: that of the machine]
+    #[arg(long, value_name = "KERNELS", value_delimiter = ',')]
+    kernel: Vec<String>,
+
+    /// Seeds of each combination; six give intervals of the medians
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=200))]
+    seeds: u32,
+
+    /// Measure all scenarios under all policies
+    #[arg(long)]
+    suite: bool,
+
+    /// Print the scenarios and policies, and run nothing
+    #[arg(long)]
+    list: bool,
+
+    /// Folder for the run files; what it has is not run again [default: one of the request's name in
+    /// the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    lab: LabArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl FreezeArgs {
+    /// Whether it only prints what this program has.
+    pub(crate) fn reads_files(&self) -> bool {
+        self.list
+    }
+
+    /// The command that repeats it.
+    fn command(&self) -> String {
+        let mut words = vec!["thrashlab freeze".to_owned()];
+        words.extend(self.scenarios.iter().map(|name| quoted(name).to_string()));
+        words.extend(self.suite.then(|| "--suite".to_owned()));
+        for (option, values) in [("--policy", &self.policy), ("--kernel", &self.kernel)] {
+            let values = (!values.is_empty()).then(|| values.join(","));
+            words.extend(values.map(|values| format!("{option} {}", quoted(&values))));
+        }
+        words.extend((self.seeds > 1).then(|| format!("--seeds {}", self.seeds)));
+        words.join(" ")
+    }
+}
+
+pub(crate) fn freeze(args: &FreezeArgs) -> Result<()> {
+    if args.list {
+        return show(&freeze_list_document(known()?), &args.output);
+    }
+    let suite = suite(args)?;
+    let folder = suite.folder(args.folder.as_deref());
+    let mut progress = args.lab.progress()?;
+    let (scenarios, policies) = (suite.scenarios.len(), suite.policies.len());
+    progress.say(&format!(
+        "{}, {}: {}",
+        format::counted(scenarios, "scenario"),
+        if policies == 1 { "1 policy".to_owned() } else { format!("{policies} policies") },
+        format::counted(suite.count().map_err(failure)?, "run")
+    ));
+    let outcome = drive(&args.lab.options, &mut progress, |driver| suite.run(&folder, driver))?;
+    let command = args.command();
+    let has_results = outcome.runs.cells.iter().any(|cell| !cell.runs.is_empty());
+    if has_results {
+        show(&freeze_document(&outcome.runs, &command, outcome.interrupted), &args.output)?;
+    }
+    progress.say(&format!("run files: {}", quoted(&folder.to_string_lossy())));
+    if outcome.interrupted {
+        progress.say("stopped; run the same command again to continue");
+        return Err(Failure::Interrupted);
+    }
+    Ok(())
+}
+
+fn suite(args: &FreezeArgs) -> Result<FreezeSuite> {
+    let all = || -> std::result::Result<_, _> { Ok((Scenario::built_in()?, Policy::built_in()?)) };
+    let (scenarios, policies) = match args.suite {
+        true => all().map_err(failure)?,
+        false => (Scenario::choose(&args.scenarios).map_err(failure)?, Vec::new()),
+    };
+    let policies = match args.suite && args.policy.is_empty() {
+        true => policies,
+        false => Policy::choose(&args.policy).map_err(failure)?,
+    };
+    Ok(FreezeSuite { scenarios, policies, kernels: args.kernel.clone(), seeds: args.seeds })
+}
+
+/// The scenarios and policies of this program.
+fn known() -> Result<FreezeSuiteRuns> {
+    let scenario =
+        |it: Scenario| FreezeScenario { name: it.name, about: it.about, link: it.link };
+    let policy = |it: Policy| FreezePolicy {
+        settings: it.in_words(),
+        name: it.name,
+        about: it.about,
+    };
+    Ok(FreezeSuiteRuns {
+        scenarios: Scenario::built_in().map_err(failure)?.into_iter().map(scenario).collect(),
+        policies: Policy::built_in().map_err(failure)?.into_iter().map(policy).collect(),
+        ..FreezeSuiteRuns::default()
+    })
+}
