@@ -113,7 +113,8 @@ pub fn freeze_run(run: &Run) -> Option<FreezeRun> {
 /// The median of the responses before the first offender started.
 fn idle_ns(samples: &[&SampleRecord]) -> Option<f64> {
     let is_idle = |sample: &&&SampleRecord| {
-        sample.completed_ns.is_some() && counter(&sample.after, LOAD, "offenders_started") == Some(0)
+        sample.completed_ns.is_some()
+            && counter(&sample.after, LOAD, "offenders_started") == Some(0)
     };
     let delays: Vec<f64> =
         samples.iter().filter(is_idle).map(|sample| sample.delay_ns() as f64).collect();
@@ -176,7 +177,10 @@ impl Totals {
         let load = of_end.or(of_samples).into_iter().flatten();
         Self {
             load: load.map(|(name, count)| (name.to_string(), *count)).collect(),
-            killed: killed().next().zip(killed().last()).map(|(first, last)| last - first.min(last)),
+            killed: killed()
+                .next()
+                .zip(killed().last())
+                .map(|(first, last)| last - first.min(last)),
         }
     }
 

@@ -20,8 +20,7 @@ fn a_process_that_takes_all_memory_is_killed_and_the_run_goes_on() {
     let machine = lab.machine();
     let kernel = machine.split_once("kernel=").unwrap().1;
     fs::write(lab.fixture.path().join("short.toml"), SCENARIO).unwrap();
-    let request =
-        ["short.toml", "--policy", "no-swap", "--kernel", kernel, "--folder", "output"];
+    let request = ["short.toml", "--policy", "no-swap", "--kernels", kernel, "--folder", "output"];
 
     let first = freeze(&lab, &request);
     first.expect(0, &["1 scenario, 2 policies: 1 run"]);
@@ -45,7 +44,7 @@ fn a_wrong_name_gets_the_nearest_one() {
     freeze(&lab, &["leek"]).expect(2, &["no scenario is named \"leek\"", "nearest is leak"]);
     freeze(&lab, &["leak", "--policy", "zrm"]).expect(2, &["nearest is zram", "freeze --list"]);
     freeze(&lab, &["none.toml"]).expect(2, &["none.toml: read it"]);
-    freeze(&lab, &["leak", "--suite"]).expect(2, &["--suite"]);
+    freeze(&lab, &["leak", "--everything"]).expect(2, &["--everything"]);
     let list = freeze(&lab, &["--list"]);
     list.expect(0, &[]);
     assert!(list.stdout.contains("container") && list.stdout.contains("min-ttl"));

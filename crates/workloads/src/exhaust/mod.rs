@@ -288,8 +288,7 @@ mod tests {
 
     #[test]
     fn the_control_run_has_a_bystander_and_no_offender() {
-        let setting =
-            Setting { memory_bytes: 64 << 20, is_confined: true, ..Setting::default() };
+        let setting = Setting { memory_bytes: 64 << 20, is_confined: true, ..Setting::default() };
         let offenders = Offenders { at_once: 3, most: 9, ..Offenders::default() };
         let plan = planned(&setting, offenders).unwrap();
         assert_eq!((plan.param("offenders"), plan.param("most_offenders")), (0, 0));
