@@ -49,9 +49,9 @@ pub struct FreezeRun {
 /// Processes that the kernel killed for lack of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Victims {
-    /// Those that filled memory.
+    /// Processes that filled memory.
     pub offenders: u64,
-    /// Those that held memory and did nothing wrong.
+    /// Processes that held memory and did nothing wrong.
     pub bystanders: u64,
     /// The probe.
     pub probe: u64,

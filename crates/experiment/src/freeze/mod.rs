@@ -273,7 +273,8 @@ fn cell_of<'a>(cells: &'a mut Vec<FreezeCell>, names: [&str; 3]) -> &'a mut Free
 
 /// Puts a measured cell in the place of the one without runs.
 fn put(cells: &mut Vec<FreezeCell>, cell: FreezeCell) {
-    *cell_of(cells, [&cell.kernel, &cell.scenario, &cell.policy]) = cell;
+    let place = cell_of(cells, [&cell.kernel, &cell.scenario, &cell.policy]);
+    *place = cell;
 }
 
 /// Whether the user stopped it while a machine was set up.
