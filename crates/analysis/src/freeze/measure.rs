@@ -150,7 +150,7 @@ fn freezes(samples: &[&SampleRecord], slow_ns: f64) -> Vec<Freeze> {
 fn death(run: &Run, status: EndStatus) -> Option<String> {
     let is_machine = status == EndStatus::KernelDied;
     let causes = run.lines.iter().filter(|line| matches!(line, Line::Death(_)));
-    causes.filter_map(Line::note).last().filter(|_| is_machine).map(str::to_owned)
+    causes.filter_map(Line::note).next_back().filter(|_| is_machine).map(str::to_owned)
 }
 
 fn counter(set: &CounterSet, source: &str, name: &str) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! Synthetic runs: freezes of a known length, runs that were cut off, and everybody who died.
+//! Synthetic runs: freezes of a known length, runs that were cut off, and each victim.
 
 use std::collections::BTreeMap;
 

@@ -20,6 +20,7 @@ use crate::laboratory::Laboratory;
 use crate::plan::{Design, Order, Plan, PlanError, PlanFactor, PlanLevel, plan_text};
 use crate::results_folder::{named_or, write_manifest};
 use crate::run_result::run_of;
+use crate::typed::Setting;
 
 pub use policy::Policy;
 pub use scenario::Scenario;
@@ -150,7 +151,7 @@ impl FreezeSuite {
     }
 
     /// The scenarios for which a policy has a setting, with its settings.
-    fn applicable(&self, policy: &Policy) -> Result<Vec<(&Scenario, Vec<(String, String)>)>> {
+    fn applicable(&self, policy: &Policy) -> Result<Vec<(&Scenario, Vec<Setting>)>> {
         let mut all = Vec::new();
         for scenario in &self.scenarios {
             all.extend(scenario.with(policy)?.map(|settings| (scenario, settings)));

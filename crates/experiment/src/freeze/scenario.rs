@@ -64,7 +64,7 @@ impl Scenario {
     }
 
     /// The scenarios of these names or files; the usual ones without a name. Fails for an unknown
-    /// name, a file that is no scenario, or two scenarios of one name.
+    /// name, a file that does not hold a scenario, or two scenarios of one name.
     pub fn choose(names: &[String]) -> Result<Vec<Self>> {
         let all = Self::built_in()?;
         let usual = || USUAL.iter().map(|name| (*name).to_owned()).collect();

@@ -148,7 +148,7 @@ fn keep(worker: &Worker<'_>, offend: &dyn Fn(&Worker<'_>, u64) -> Offence) -> En
                 Err(_) => worker.add(REFUSED, 1),
             }
         }
-        // Without a child there is nobody to wait for, which is no failure.
+        // Without a child there is nobody to wait for, which is not a failure.
         while let Ok(Some((pid, exit))) = wait_any(false) {
             let is_offender = alive.remove(&pid);
             match exit {
