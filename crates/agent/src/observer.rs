@@ -13,6 +13,7 @@ use model::{
 };
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, signals};
+use workloads::find_load;
 
 use crate::assignment::{AgentError, Assignment};
 use crate::load::{LoadGroup, LoadPlan};
@@ -43,7 +44,9 @@ impl OomKills {
     }
 }
 
-/// Locks this process into memory and, in a guest, raises its priority. Refusals go to `missed`.
+/// Locks this process into memory and, in a guest, raises its priority. Refusals go to `missed`. Where
+/// memory is filled on purpose, the OOM killer spares it: the prober is a process of its own, and was
+/// started before.
 fn become_observer(assignment: &Assignment, missed: &mut Vec<Unavailable>) {
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Unavailable {
@@ -51,7 +54,14 @@ fn become_observer(assignment: &Assignment, missed: &mut Vec<Unavailable>) {
             reason: format!("mlockall: {error}: the observer itself may be swapped out"),
         });
     }
-    if matches!(assignment.spec.subject, SubjectSpec::Vm(_))
+    let spec = &assignment.spec;
+    let fills_memory = find_load(&spec.load.name)
+        .is_some_and(|load| matches!(load.work, workloads::Work::Exhaustion(_)));
+    if fills_memory && matches!(spec.measure, Measure::Probe(_)) {
+        // Without the right to it the observer may be killed, which is the end of the run.
+        let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
+    }
+    if matches!(spec.subject, SubjectSpec::Vm(_))
         && let Err(error) = sys::process::become_urgent()
     {
         missed.push(Unavailable {

@@ -124,7 +124,7 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page of a command
-    #[command(after_help = MAN_EXAMPLES)]
+    #[command(after_help = MAN_EXAMPLES, hide = true)]
     Man(crate::manual::ManArgs),
 }
 
@@ -135,7 +135,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Explain", &["attribute", "doctor", "footprint", "profile"]),
     ("Simulate", &["mmu", "trace"]),
     ("Results", &["show", "report", "import", "export", "reference"]),
-    ("Machine", &["vm", "cache", "config", "man"]),
+    ("Machine", &["vm", "cache", "config"]),
 ];
 
 /// The command line, with the verbs grouped by purpose in the help.

@@ -20,9 +20,9 @@ Examples:
                         one scenario, two remedies, ranges over seeds
   thrashlab freeze container --policy high-80,high-90
                         what memory.high does at a container's limit
-  thrashlab freeze tail --kernel deb:linux-image-cloud-amd64,host
+  thrashlab freeze tail --kernels deb:linux-image-cloud-amd64,host
   thrashlab freeze mine.toml --policy mine-too.toml -o freeze.html
-  thrashlab freeze --suite --seeds 3      everything: hours
+  thrashlab freeze --everything --seeds 3 hours
   thrashlab freeze --list
 
 Each run fills the memory of a small deterministic machine, so it repeats to
@@ -43,7 +43,7 @@ pub(crate) struct FreezeArgs {
     policy: Vec<String>,
 
     /// Kernels, each as in kernel= of a guest, separated by commas [default: that of the machine]
-    #[arg(long, value_name = "KERNELS", value_delimiter = ',')]
+    #[arg(long = "kernels", alias = "kernel", value_name = "KERNELS", value_delimiter = ',')]
     kernel: Vec<String>,
 
     /// Seeds of each combination; six give intervals of the medians
@@ -52,7 +52,7 @@ pub(crate) struct FreezeArgs {
     seeds: u32,
 
     /// Measure all scenarios under all policies
-    #[arg(long)]
+    #[arg(long = "everything", alias = "suite")]
     suite: bool,
 
     /// Print the scenarios and policies, and run nothing
@@ -81,8 +81,8 @@ impl FreezeArgs {
     fn command(&self) -> String {
         let mut words = vec!["thrashlab freeze".to_owned()];
         words.extend(self.scenarios.iter().map(|name| quoted(name).to_string()));
-        words.extend(self.suite.then(|| "--suite".to_owned()));
-        for (option, values) in [("--policy", &self.policy), ("--kernel", &self.kernel)] {
+        words.extend(self.suite.then(|| "--everything".to_owned()));
+        for (option, values) in [("--policy", &self.policy), ("--kernels", &self.kernel)] {
             let values = (!values.is_empty()).then(|| values.join(","));
             words.extend(values.map(|values| format!("{option} {}", quoted(&values))));
         }
@@ -134,13 +134,9 @@ fn suite(args: &FreezeArgs) -> Result<FreezeSuite> {
 
 /// The scenarios and policies of this program.
 fn known() -> Result<FreezeSuiteRuns> {
-    let scenario =
-        |it: Scenario| FreezeScenario { name: it.name, about: it.about, link: it.link };
-    let policy = |it: Policy| FreezePolicy {
-        settings: it.in_words(),
-        name: it.name,
-        about: it.about,
-    };
+    let scenario = |it: Scenario| FreezeScenario { name: it.name, about: it.about, link: it.link };
+    let policy =
+        |it: Policy| FreezePolicy { settings: it.in_words(), name: it.name, about: it.about };
     Ok(FreezeSuiteRuns {
         scenarios: Scenario::built_in().map_err(failure)?.into_iter().map(scenario).collect(),
         policies: Policy::built_in().map_err(failure)?.into_iter().map(policy).collect(),

@@ -49,9 +49,9 @@ pub struct FreezeRun {
 /// Processes that the kernel killed for lack of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Victims {
-    /// Those that filled memory.
+    /// Processes that filled memory.
     pub offenders: u64,
-    /// Those that held memory and did nothing wrong.
+    /// Processes that held memory and did nothing wrong.
     pub bystanders: u64,
     /// The probe.
     pub probe: u64,
@@ -113,7 +113,8 @@ pub fn freeze_run(run: &Run) -> Option<FreezeRun> {
 /// The median of the responses before the first offender started.
 fn idle_ns(samples: &[&SampleRecord]) -> Option<f64> {
     let is_idle = |sample: &&&SampleRecord| {
-        sample.completed_ns.is_some() && counter(&sample.after, LOAD, "offenders_started") == Some(0)
+        sample.completed_ns.is_some()
+            && counter(&sample.after, LOAD, "offenders_started") == Some(0)
     };
     let delays: Vec<f64> =
         samples.iter().filter(is_idle).map(|sample| sample.delay_ns() as f64).collect();
@@ -149,7 +150,7 @@ fn freezes(samples: &[&SampleRecord], slow_ns: f64) -> Vec<Freeze> {
 fn death(run: &Run, status: EndStatus) -> Option<String> {
     let is_machine = status == EndStatus::KernelDied;
     let causes = run.lines.iter().filter(|line| matches!(line, Line::Death(_)));
-    causes.filter_map(Line::note).last().filter(|_| is_machine).map(str::to_owned)
+    causes.filter_map(Line::note).next_back().filter(|_| is_machine).map(str::to_owned)
 }
 
 fn counter(set: &CounterSet, source: &str, name: &str) -> Option<u64> {
@@ -176,7 +177,10 @@ impl Totals {
         let load = of_end.or(of_samples).into_iter().flatten();
         Self {
             load: load.map(|(name, count)| (name.to_string(), *count)).collect(),
-            killed: killed().next().zip(killed().last()).map(|(first, last)| last - first.min(last)),
+            killed: killed()
+                .next()
+                .zip(killed().last())
+                .map(|(first, last)| last - first.min(last)),
         }
     }
 

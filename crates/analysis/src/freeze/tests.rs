@@ -1,4 +1,4 @@
-//! Synthetic runs: freezes of a known length, runs that were cut off, and everybody who died.
+//! Synthetic runs: freezes of a known length, runs that were cut off, and each victim.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,12 @@ const IDLE_NS: u64 = 80 * MS;
 const LEAD: u64 = 6;
 
 fn header() -> Header {
-    let load =
-        LoadSpec { name: "exhaust-leak".into(), version: 1, intensity: 1.0, params: BTreeMap::new() };
+    let load = LoadSpec {
+        name: "exhaust-leak".into(),
+        version: 1,
+        intensity: 1.0,
+        params: BTreeMap::new(),
+    };
     let probe = ProbeSpec { name: "response".into(), version: 1, params: BTreeMap::new() };
     let timing = Timing {
         profile: "custom".into(),
@@ -56,7 +60,13 @@ fn counters(started: u64, oom_kill: u64) -> CounterSet {
 
 /// A run of an open loop on a machine that stands still in these times, from and to in ns, cut off
 /// at `end_ns`.
-fn run(points: u64, frozen: &[(u64, u64)], end_ns: u64, status: EndStatus, killed: [u64; 3]) -> Run {
+fn run(
+    points: u64,
+    frozen: &[(u64, u64)],
+    end_ns: u64,
+    status: EndStatus,
+    killed: [u64; 3],
+) -> Run {
     let [offenders, bystanders, all] = killed;
     let mut lines = Vec::new();
     let mut now_ns = 0;
@@ -118,7 +128,8 @@ fn a_machine_that_always_answers_is_never_frozen() {
 #[test]
 fn two_freezes_are_summed_and_the_longest_is_known() {
     let start_ns = 10 * INTERVAL_NS;
-    let frozen = [(start_ns, start_ns + 2_000 * MS), (start_ns + 8_000 * MS, start_ns + 9_000 * MS)];
+    let frozen =
+        [(start_ns, start_ns + 2_000 * MS), (start_ns + 8_000 * MS, start_ns + 9_000 * MS)];
     let measured = freeze_run(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY)).unwrap();
     let [sum, longest] = [measured.frozen_s, measured.longest_s].map(|it| it.unwrap().value);
     assert!((sum - 3.16).abs() < 1e-9 && (longest - 2.08).abs() < 1e-9, "{sum} {longest}");

@@ -26,6 +26,7 @@ mod doctor;
 mod engine;
 mod experiments;
 mod explained;
+mod freeze;
 mod history;
 mod inside;
 mod killed;

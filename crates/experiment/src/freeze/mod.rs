@@ -20,6 +20,7 @@ use crate::laboratory::Laboratory;
 use crate::plan::{Design, Order, Plan, PlanError, PlanFactor, PlanLevel, plan_text};
 use crate::results_folder::{named_or, write_manifest};
 use crate::run_result::run_of;
+use crate::typed::Setting;
 
 pub use policy::Policy;
 pub use scenario::Scenario;
@@ -80,7 +81,7 @@ impl FreezeSuite {
     /// Runs what the folder lacks and measures all. A combination that cannot run is a cell with its
     /// reason. Fails when none can.
     pub fn run(&self, folder: &Path, driver: &mut Driver<'_>) -> Result<FreezeOutcome> {
-        let mut outcome = FreezeOutcome { runs: self.described(), interrupted: false };
+        let mut outcome = FreezeOutcome { runs: self.described()?, interrupted: false };
         let mut made = BTreeSet::new();
         for kernel in self.kernel_names() {
             for policy in &self.policies {
@@ -90,11 +91,15 @@ impl FreezeSuite {
                 }
                 match self.round(&plan, folder, driver) {
                     Ok((cells, interrupted)) => {
-                        outcome.runs.cells.extend(cells);
+                        cells.into_iter().for_each(|cell| put(&mut outcome.runs.cells, cell));
                         outcome.interrupted = interrupted;
                     }
                     Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
-                        outcome.runs.cells.extend(self.refused(kernel, policy, &problems)?);
+                        for cell in outcome.runs.cells.iter_mut() {
+                            if (&*cell.kernel, &cell.policy) == (kernel, &policy.name) {
+                                cell.problem = problems.first().cloned();
+                            }
+                        }
                         problems.first().into_iter().for_each(|why| driver.note(why));
                     }
                     Err(error) if is_stop(&error) => outcome.interrupted = true,
@@ -145,20 +150,8 @@ impl FreezeSuite {
         Ok((cells, carried.interrupted))
     }
 
-    fn refused(&self, kernel: &str, policy: &Policy, why: &[String]) -> Result<Vec<FreezeCell>> {
-        let scenarios = self.applicable(policy)?;
-        let cell = |(scenario, _): &(&Scenario, _)| FreezeCell {
-            kernel: kernel.to_owned(),
-            scenario: scenario.name.clone(),
-            policy: policy.name.clone(),
-            problem: why.first().cloned(),
-            ..FreezeCell::default()
-        };
-        Ok(scenarios.iter().map(cell).collect())
-    }
-
     /// The scenarios for which a policy has a setting, with its settings.
-    fn applicable(&self, policy: &Policy) -> Result<Vec<(&Scenario, Vec<(String, String)>)>> {
+    fn applicable(&self, policy: &Policy) -> Result<Vec<(&Scenario, Vec<Setting>)>> {
         let mut all = Vec::new();
         for scenario in &self.scenarios {
             all.extend(scenario.with(policy)?.map(|settings| (scenario, settings)));
@@ -227,8 +220,16 @@ impl FreezeSuite {
         })
     }
 
-    /// The names of everything, without cells.
-    fn described(&self) -> FreezeSuiteRuns {
+    /// The names of everything, and the cells without runs.
+    fn described(&self) -> Result<FreezeSuiteRuns> {
+        let mut cells = Vec::new();
+        for kernel in self.kernel_names() {
+            for policy in &self.policies {
+                for (scenario, _) in self.applicable(policy)? {
+                    cell_of(&mut cells, [kernel, &scenario.name, &policy.name]);
+                }
+            }
+        }
         let scenario = |it: &Scenario| FreezeScenario {
             name: it.name.clone(),
             about: it.about.clone(),
@@ -239,12 +240,12 @@ impl FreezeSuite {
             about: it.about.clone(),
             settings: it.in_words(),
         };
-        FreezeSuiteRuns {
+        Ok(FreezeSuiteRuns {
             kernels: self.kernel_names().into_iter().map(str::to_owned).collect(),
             scenarios: self.scenarios.iter().map(scenario).collect(),
             policies: self.policies.iter().map(policy).collect(),
-            cells: Vec::new(),
-        }
+            cells,
+        })
     }
 
     /// Writes the manifest of the runs so far, for `compare`, `attribute` and `report`.
@@ -269,6 +270,12 @@ fn cell_of<'a>(cells: &'a mut Vec<FreezeCell>, names: [&str; 3]) -> &'a mut Free
         cells.len() - 1
     });
     &mut cells[position]
+}
+
+/// Puts a measured cell in the place of the one without runs.
+fn put(cells: &mut Vec<FreezeCell>, cell: FreezeCell) {
+    let place = cell_of(cells, [&cell.kernel, &cell.scenario, &cell.policy]);
+    *place = cell;
 }
 
 /// Whether the user stopped it while a machine was set up.
@@ -337,6 +344,31 @@ mod tests {
         let two = suite(&["tail", "leak"], &["no-swap", "zram"]);
         assert!(ids(&one, &one.policies[1..]).is_subset(&ids(&two, &two.policies)));
         assert_eq!((one.count().unwrap(), two.count().unwrap()), (4, 12));
+    }
+
+    #[test]
+    fn what_was_not_measured_yet_is_not_as_the_reference() {
+        let suite = suite(&["leak", "container"], &["zram", "high-80"]);
+        let mut runs = suite.described().unwrap();
+        let run = analysis::freeze::FreezeRun::default();
+        put(
+            &mut runs.cells,
+            FreezeCell {
+                kernel: DEFAULT_KERNEL.to_owned(),
+                scenario: "leak".to_owned(),
+                policy: "kernel".to_owned(),
+                runs: vec![run],
+                problem: None,
+            },
+        );
+        let measured = |scenario: &str, policy: &str| {
+            runs.cell(DEFAULT_KERNEL, scenario, policy).map(|cell| cell.runs.len())
+        };
+        assert_eq!(measured("leak", "zram"), Some(0));
+        assert_eq!(
+            (measured("leak", "high-80"), measured("container", "high-80")),
+            (Some(1), Some(0))
+        );
     }
 
     #[test]

@@ -25,6 +25,6 @@ pub(super) fn named<'a, T>(
         }
     };
     Err(ExperimentError::WrongUse(format!(
-        "no {what} is named {name:?}; {hint} (`thrashlab freeze list` shows all), or name a file"
+        "no {what} is named {name:?}; {hint} (`thrashlab freeze --list` shows all), or name a file"
     )))
 }

@@ -64,7 +64,7 @@ impl Scenario {
     }
 
     /// The scenarios of these names or files; the usual ones without a name. Fails for an unknown
-    /// name, a file that is no scenario, or two scenarios of one name.
+    /// name, a file that does not hold a scenario, or two scenarios of one name.
     pub fn choose(names: &[String]) -> Result<Vec<Self>> {
         let all = Self::built_in()?;
         let usual = || USUAL.iter().map(|name| (*name).to_owned()).collect();
@@ -108,7 +108,7 @@ impl Scenario {
         if let Some((name, _)) = all.iter().find(|(name, value)| {
             OF_KERNEL.contains(&name.as_str()) || name == "subject" && value.contains("kernel=")
         }) {
-            return Err(wrong(format!("{name}: a scenario names no kernel; --kernel does")));
+            return Err(wrong(format!("{name}: a scenario names no kernel; --kernels does")));
         }
         let load = all.iter().rev().find(|(name, _)| name == "load").map(|(_, load)| load.as_str());
         let is_exhaustion =
@@ -194,7 +194,7 @@ mod tests {
         assert!(refused("name = \"a\"").contains("set"));
         assert!(refused("name = \"a\"\n[set]\nload = \"cpuload\"").contains("exhaust-leak"));
         let kernel = "name = \"a\"\n[set]\nload = \"exhaust-leak\"\nkernel = \"host\"";
-        assert!(refused(kernel).contains("--kernel"));
+        assert!(refused(kernel).contains("--kernels"));
         assert!(refused("name = \"\"\n[set]\nload = \"exhaust-leak\"").contains("name"));
     }
 }

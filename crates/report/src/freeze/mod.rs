@@ -56,13 +56,8 @@ pub fn freeze_document<'a>(
     sections.push(Section::new("scenarios", "The scenarios", vec![scenario_table(runs).into()]));
     let repeat = vec![Block::Command(command.to_owned())];
     sections.push(Section::new("repeat", "The command that repeats it", repeat));
-    let document = Document {
-        title: heading(runs),
-        verdicts,
-        blocks,
-        sections,
-        ..Document::default()
-    };
+    let document =
+        Document { title: heading(runs), verdicts, blocks, sections, ..Document::default() };
     let brief = brief(runs, &rankings, interrupted);
     let rankings = rankings.into_iter().map(|(_, ranking)| ranking).collect();
     document.with_brief(brief).with_data(Figures { runs, rankings, command, interrupted })
@@ -138,4 +133,3 @@ fn scenario_table(runs: &FreezeSuiteRuns) -> Table {
     let rows = runs.scenarios.iter().map(|it| [it.name.clone(), it.about.clone()]);
     Table::of("", ["scenario", "what fills memory"], rows)
 }
-

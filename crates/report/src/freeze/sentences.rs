@@ -35,10 +35,7 @@ pub(super) fn of_reference(runs: &FreezeSuiteRuns, kernel: &str) -> Option<Verdi
 }
 
 /// Which policy is best, or that none is.
-pub(super) fn conclusion(
-    runs: &FreezeSuiteRuns,
-    ranking: &FreezeRanking,
-) -> Option<Verdict> {
+pub(super) fn conclusion(runs: &FreezeSuiteRuns, ranking: &FreezeRanking) -> Option<Verdict> {
     let complete: Vec<&PolicyScore> =
         ranking.policies.iter().filter(|score| score.is_complete).collect();
     if complete.len() < 2 {
@@ -64,9 +61,9 @@ pub(super) fn conclusion(
     }
     let shortest = complete.first()?;
     let is_better = |a: &&&PolicyScore, b: &&&PolicyScore| {
-        (a.deaths, a.wrong_victims).partial_cmp(&(b.deaths, b.wrong_victims)).unwrap_or(
-            std::cmp::Ordering::Equal,
-        )
+        (a.deaths, a.wrong_victims)
+            .partial_cmp(&(b.deaths, b.wrong_victims))
+            .unwrap_or(std::cmp::Ordering::Equal)
     };
     // The first of equal ones freezes shortest.
     let fewest = complete.iter().min_by(is_better)?;

@@ -27,11 +27,7 @@ pub(super) fn per_run(victims: f64) -> String {
 }
 
 /// All scenarios: frozen seconds with a mark for each wrong victim, and the sums of both.
-pub(super) fn matrix_table(
-    runs: &FreezeSuiteRuns,
-    kernel: &str,
-    ranking: &FreezeRanking,
-) -> Table {
+pub(super) fn matrix_table(runs: &FreezeSuiteRuns, kernel: &str, ranking: &FreezeRanking) -> Table {
     let names = runs.scenarios.iter().map(|scenario| scenario.name.as_str());
     let head = [kernel_heading(runs, kernel)].into_iter().chain(names.map(str::to_owned));
     let mut table = Table::new("", head.chain(["all", "wrong"].map(str::to_owned)));
@@ -78,7 +74,8 @@ pub(super) fn details_table(
     for score in &ranking.policies {
         let name = &runs.policies[score.policy].name;
         let Some(cell) = runs.cell(kernel, &scenario.name, name) else { continue };
-        if cell.policy != *name {
+        let is_pending = cell.runs.is_empty() && cell.problem.is_none();
+        if cell.policy != *name || is_pending {
             continue;
         }
         let label = name_cell(runs, score, ranking);
@@ -88,9 +85,9 @@ pub(super) fn details_table(
             table.row(row);
             continue;
         }
-        let range = cell.range_s().map(|(least, most)| {
-            format!("[{}, {}]", seconds(&least), seconds(&most))
-        });
+        let range = cell
+            .range_s()
+            .map(|(least, most)| format!("[{}, {}]", seconds(&least), seconds(&most)));
         table.row([
             label,
             frozen_cell(cell, true),
@@ -123,8 +120,10 @@ fn name_cell(runs: &FreezeSuiteRuns, score: &PolicyScore, ranking: &FreezeRankin
 
 fn frozen_cell(cell: &FreezeCell, is_own: bool) -> Cell {
     let Some(frozen) = cell.frozen_s() else {
-        let problem = cell.problem.as_ref().map_or("-", |_| "does not run");
-        return Cell::Text(problem.to_owned(), Tone::Unknown);
+        return match cell.problem {
+            Some(_) => Cell::Text("does not run".to_owned(), Tone::Unknown),
+            None => Cell::absent(),
+        };
     };
     let wrong = cell.wrong_victims().filter(|wrong| *wrong > 0.0);
     let wrong = wrong.map_or(String::new(), |wrong| format!(" ✗{}", per_run(wrong)));

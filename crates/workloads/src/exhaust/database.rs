@@ -11,12 +11,12 @@ const SHARE: f64 = 0.75;
 const MORE: f64 = 0.5;
 /// Share of memory that it takes per second while it grows.
 const SHARE_PER_S: f64 = 0.5;
-/// Of so many touches one is anywhere, and the others in the first part of so many.
+/// The hot part is one of so many, and one of so many touches is anywhere.
 const PARTS: usize = 5;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "exhaust-database",
-    about: "a database with a cache of 125 % of memory, touched at random for ever",
+    about: "a database with a cache of 125 % of memory, touched at random forever",
     ..exhaustion(plan, work)
 };
 

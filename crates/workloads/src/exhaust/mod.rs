@@ -1,9 +1,9 @@
 //! Exhaustions: loads that fill all memory, to see how long the machine is gone and who dies.
 //!
-//! A worker of such a load is a *keeper*, which the OOM killer spares where the kernel allows that.
+//! A worker of such a load is a *supervisor*, which the OOM killer spares where the kernel allows that.
 //! It starts one *bystander*, a process that holds a quarter of memory and touches all of it each
 //! second, waits for some intervals, and then starts the *offenders*. It counts how each of them
-//! ends, so the run goes on after the kernel has killed some, and the file has who they were.
+//! ends, so the run continues after the kernel has killed some, and the file has who they were.
 //! Offenders and bystander are ordinary processes (`oom_score_adj` 0): whom the kernel kills is its
 //! decision.
 //!
@@ -57,7 +57,7 @@ const FIRST_KILL_AFTER_NS: usize = 7;
 const BYSTANDER_SHARE: f64 = 0.25;
 /// Intervals between the warm state and the first offender, in which responses are idle.
 const LEAD_INTERVALS: u64 = 6;
-/// Time between two looks of the keeper, and between the starts of two offenders, in ns.
+/// Time between two looks of the supervisor, and between the starts of two offenders, in ns.
 const TICK_NS: u64 = 10_000_000;
 /// Time between two rounds of the bystander, which touches a part of its memory in each, in ns.
 const ROUND_NS: u64 = 50_000_000;
@@ -127,7 +127,7 @@ type Offence = Result<(), WorkloadError>;
 
 /// Keeps a bystander and offenders, each of which gets its number, and counts how they end.
 fn keep(worker: &Worker<'_>, offend: &dyn Fn(&Worker<'_>, u64) -> Offence) -> Endless {
-    become_keeper();
+    become_supervisor();
     let bystander = fork_child(|| bystander(worker)).map_err(crate::at("start the bystander"))?;
     while worker.shared.get(worker.number, BYSTANDER_TOUCHES) == 0 {
         sleep_until_ns(monotonic_ns() + TICK_NS);
@@ -148,7 +148,7 @@ fn keep(worker: &Worker<'_>, offend: &dyn Fn(&Worker<'_>, u64) -> Offence) -> En
                 Err(_) => worker.add(REFUSED, 1),
             }
         }
-        // Without a child there is nobody to wait for, which is no failure.
+        // Without a child there is nobody to wait for, which is not a failure.
         while let Ok(Some((pid, exit))) = wait_any(false) {
             let is_offender = alive.remove(&pid);
             match exit {
@@ -173,8 +173,8 @@ fn count_first_kill(worker: &Worker<'_>, start_ns: u64) {
     }
 }
 
-/// Makes the keeper survive and answer, as far as the kernel allows it: it only counts.
-fn become_keeper() {
+/// Makes the supervisor survive and answer, as far as the kernel allows it: it only counts.
+fn become_supervisor() {
     if fs::write(SCORE, "-1000").is_err() {
         become_ordinary();
     }
@@ -288,8 +288,7 @@ mod tests {
 
     #[test]
     fn the_control_run_has_a_bystander_and_no_offender() {
-        let setting =
-            Setting { memory_bytes: 64 << 20, is_confined: true, ..Setting::default() };
+        let setting = Setting { memory_bytes: 64 << 20, is_confined: true, ..Setting::default() };
         let offenders = Offenders { at_once: 3, most: 9, ..Offenders::default() };
         let plan = planned(&setting, offenders).unwrap();
         assert_eq!((plan.param("offenders"), plan.param("most_offenders")), (0, 0));

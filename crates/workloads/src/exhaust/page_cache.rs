@@ -5,7 +5,9 @@ use std::io::{Read, Seek, Write};
 
 use rand::Rng;
 
-use super::{CHUNK_BYTES, OFFENDER_BYTES, Offenders, exhaustion, keep, planned, processes, random_of};
+use super::{
+    CHUNK_BYTES, OFFENDER_BYTES, Offenders, exhaustion, keep, planned, processes, random_of,
+};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, emptied};
 
 /// Share of the free disk that all files may have.
@@ -21,7 +23,8 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     let at_once = processes(setting, 1.0);
     let room_bytes = setting.free_disk_bytes / 100 * DISK_PERCENT / at_once;
     let size_bytes = setting.memory_bytes.min(room_bytes);
-    let mut plan = planned(setting, Offenders { at_once, most: at_once, size_bytes, bytes_per_s: 0 })?;
+    let mut plan =
+        planned(setting, Offenders { at_once, most: at_once, size_bytes, bytes_per_s: 0 })?;
     if size_bytes < setting.memory_bytes {
         let [dir, free] = setting.disk();
         plan.notes.push(format!("the file is smaller than memory: {dir} has {free} free"));

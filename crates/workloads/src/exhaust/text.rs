@@ -20,7 +20,7 @@ const BATCH: usize = 256;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "exhaust-text",
-    about: "a program of 40 % of memory, read at random, beside a heap of 50 %",
+    about: "a program of 40 % of memory, read at random, next to a heap of 50 %",
     ..exhaustion(plan, work)
 };
 

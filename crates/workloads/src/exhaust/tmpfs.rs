@@ -1,4 +1,4 @@
-//! `exhaust-tmpfs`: a process that writes into a file in memory. The keeper has the file open, so it
+//! `exhaust-tmpfs`: a process that writes into a file in memory. The supervisor has the file open, so it
 //! stays when the writer dies, as a file of a tmpfs does: killing frees nothing.
 
 use std::fs::File;
