@@ -35,6 +35,26 @@ fn the_commands_of_an_ordinary_user_are_timed_compared_and_limited_as_typed() {
     guest.assert_nothing_left();
 }
 
+/// Two programs whose second one calls a library, of which Debian has only some names: its file is one.
+const PROGRAMS: &str = r#"cat >old <<'END'
+#!/usr/bin/perl
+my ($seed, @numbers) = 7;
+for (1 .. 60000) { $seed = ($seed * 16807) % 2147483647; push @numbers, $seed; }
+END
+(cat old; echo 'crypt("word$_", q($6$rounds=1000$salt)) for 1 .. 200;') >new
+chmod +x old new
+thrashlab ab command ./old ./new --response cpu_ns"#;
+
+#[test]
+fn ab_names_the_library_that_a_program_calls_more() {
+    let test = "ab_names_the_library_that_a_program_calls_more";
+    let Some(mut guest) = Guest::for_long(test) else { return };
+    guest.root("sysctl -qw kernel.perf_event_paranoid=2").expect(0, &[]);
+    for answer in [guest.root(PROGRAMS), guest.login("alice", PROGRAMS)] {
+        answer.expect(0, &[]).prints(&["./new is on a CPU for", "more than ./old", "[libcrypt.so"]);
+    }
+}
+
 #[test]
 fn profiles_name_functions_as_far_as_the_system_permits() {
     let test = "profiles_name_functions_as_far_as_the_system_permits";
