@@ -287,19 +287,16 @@ fn repeated(run: &Run) -> (Vec<Values>, Option<String>) {
             }
         };
         add("elapsed_ns", own.counted.iter().map(|work| work.elapsed_ns()).collect());
-        for (response, reading) in READINGS {
+        let mut add_usage = |response: &str, reading: &dyn Fn(&model::Values) -> Option<u64>| {
             let read = own.counted.iter().map(|work| {
                 let is_lower_bound = work.completed_ns.is_none();
                 Some(Observation { value: reading(&work.usage)? as f64, is_lower_bound })
             });
             add(response, read.collect());
-        }
+        };
+        READINGS.iter().for_each(|(response, reading)| add_usage(response, reading));
         for counter in COMMAND_COUNTERS {
-            let read = own.counted.iter().map(|work| {
-                let value = *work.usage.get(counter)? as f64;
-                Some(Observation { value, is_lower_bound: work.completed_ns.is_none() })
-            });
-            add(counter, read.collect());
+            add_usage(counter, &|usage| usage.get(counter).copied());
         }
         let figures = own.counted.iter().flat_map(|work| work.figures.keys()).unique();
         for figure in figures.sorted() {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use analysis::freeze::{FreezePolicy, FreezeScenario, FreezeSuiteRuns};
 use clap::Args;
 use experiment::{FreezeSuite, Policy, Scenario};
 use model::shown::quoted;
@@ -93,7 +92,7 @@ impl FreezeArgs {
 
 pub(crate) fn freeze(args: &FreezeArgs) -> Result<()> {
     if args.list {
-        return show(&freeze_list_document(known()?), &args.output);
+        return show(&freeze_list_document(everything()?.listed()), &args.output);
     }
     let suite = suite(args)?;
     let folder = suite.folder(args.folder.as_deref());
@@ -102,7 +101,7 @@ pub(crate) fn freeze(args: &FreezeArgs) -> Result<()> {
     progress.say(&format!(
         "{}, {}: {}",
         format::counted(scenarios, "scenario"),
-        if policies == 1 { "1 policy".to_owned() } else { format!("{policies} policies") },
+        format::counted(policies, "policy"),
         format::counted(suite.count().map_err(failure)?, "run")
     ));
     let outcome = drive(&args.lab.options, &mut progress, |driver| suite.run(&folder, driver))?;
@@ -120,26 +119,22 @@ pub(crate) fn freeze(args: &FreezeArgs) -> Result<()> {
 }
 
 fn suite(args: &FreezeArgs) -> Result<FreezeSuite> {
-    let all = || -> std::result::Result<_, _> { Ok((Scenario::built_in()?, Policy::built_in()?)) };
-    let (scenarios, policies) = match args.suite {
-        true => all().map_err(failure)?,
-        false => (Scenario::choose(&args.scenarios).map_err(failure)?, Vec::new()),
-    };
-    let policies = match args.suite && args.policy.is_empty() {
-        true => policies,
-        false => Policy::choose(&args.policy).map_err(failure)?,
-    };
-    Ok(FreezeSuite { scenarios, policies, kernels: args.kernel.clone(), seeds: args.seeds })
+    let mut suite = everything()?;
+    if !args.suite {
+        suite.scenarios = Scenario::choose(&args.scenarios).map_err(failure)?;
+    }
+    if !args.suite || !args.policy.is_empty() {
+        suite.policies = Policy::choose(&args.policy).map_err(failure)?;
+    }
+    Ok(FreezeSuite { kernels: args.kernel.clone(), seeds: args.seeds, ..suite })
 }
 
-/// The scenarios and policies of this program.
-fn known() -> Result<FreezeSuiteRuns> {
-    let scenario = |it: Scenario| FreezeScenario { name: it.name, about: it.about, link: it.link };
-    let policy =
-        |it: Policy| FreezePolicy { settings: it.in_words(), name: it.name, about: it.about };
-    Ok(FreezeSuiteRuns {
-        scenarios: Scenario::built_in().map_err(failure)?.into_iter().map(scenario).collect(),
-        policies: Policy::built_in().map_err(failure)?.into_iter().map(policy).collect(),
-        ..FreezeSuiteRuns::default()
+/// All scenarios and policies of this program.
+fn everything() -> Result<FreezeSuite> {
+    Ok(FreezeSuite {
+        scenarios: Scenario::built_in().map_err(failure)?,
+        policies: Policy::built_in().map_err(failure)?,
+        kernels: Vec::new(),
+        seeds: 1,
     })
 }

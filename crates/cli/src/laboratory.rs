@@ -10,7 +10,6 @@ use clap::Args;
 use experiment::{Driver, DriverOptions, ExperimentError, PlanError};
 use keep::open_patiently;
 use model::units::exact_duration;
-use remote::RemoteError;
 use vm::VmError;
 
 use crate::guests;
@@ -89,9 +88,7 @@ pub(crate) fn drive_heard<T>(
 
 pub(crate) fn failure(error: ExperimentError) -> Failure {
     match error {
-        ExperimentError::Interrupted
-        | ExperimentError::Remote(RemoteError::Interrupted)
-        | ExperimentError::Vm(VmError::Interrupted) => Failure::Interrupted,
+        stop if stop.is_stop() => Failure::Interrupted,
         ExperimentError::Vm(error @ (VmError::KernelName(_) | VmError::Kernel(_))) => {
             guests::failure(error)
         }

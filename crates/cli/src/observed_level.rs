@@ -42,7 +42,7 @@ pub(crate) fn observe(
     let refused = match made {
         Err(Failure::NotMeasured(error) | Failure::WrongUse(error)) => Some(chain(&error)),
         Err(other) => return Err(other),
-        Ok([file, _]) => {
+        Ok(file) => {
             let beside = RunProfile::beside(&file);
             let moved = beside.map(|beside| fs::rename(beside, &profile));
             recorder.refused.or(moved.and_then(Result::err).map(|error| error.to_string()))

@@ -239,14 +239,16 @@ pub(crate) fn view<'a>(
         curve,
         found: SweepResult { ended_by_budget: ended_by_budget(curve), ..find(curve, settings) },
     };
-    let base = plan.map(|plan| plan.base).unwrap_or_default();
+    let rows: Vec<SweepRow<'_>> = curves.rows.iter().map(row).collect();
+    let observed =
+        folder.zip(plan.as_ref()).and_then(|(folder, plan)| observed(folder, plan, &rows));
     SweepView {
         place: curves.place.clone(),
-        settings: base,
+        settings: plan.map(|plan| plan.base).unwrap_or_default(),
         by: curves.by.clone(),
-        rows: curves.rows.iter().map(row).collect(),
+        rows,
         grid: curves.by.as_ref().map(|by| Grid::new(by, &curves.rows, settings)),
-        observed: folder.and_then(|folder| observed(folder, curves, settings)),
+        observed,
         least_rise: settings.knee.least_rise,
     }
 }
@@ -258,12 +260,11 @@ fn costly_level(curves: &Curves, settings: &Settings) -> Option<PricedLevel> {
 }
 
 /// What a run at that level did, if one was observed.
-fn observed(folder: &Path, curves: &Curves, settings: &Settings) -> Option<String> {
-    let costly = costly_level(curves, settings)?;
-    let plan = plan_of(curves)?;
-    let name = plan.observed_name(costly.level);
-    let (_, curve) = curves.rows.first()?;
-    observed_level::sentence(folder, &name, &Amounts::new(curve).level(costly.level), &costly)
+fn observed(folder: &Path, plan: &SweepPlan, rows: &[SweepRow<'_>]) -> Option<String> {
+    let [SweepRow { curve, found, .. }] = rows else { return None };
+    let costly = found.priced.as_ref()?.costly()?;
+    let (name, level) = (plan.observed_name(costly.level), Amounts::new(curve).level(costly.level));
+    observed_level::sentence(folder, &name, &level, costly)
 }
 
 fn show(

@@ -38,3 +38,15 @@ pub enum ExperimentError {
     #[error("interrupted")]
     Interrupted,
 }
+
+impl ExperimentError {
+    /// Whether the user stopped it, also while a machine was set up.
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted
+                | Self::Vm(VmError::Interrupted)
+                | Self::Remote(RemoteError::Interrupted)
+        )
+    }
+}

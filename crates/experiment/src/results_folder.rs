@@ -17,6 +17,13 @@ pub(crate) fn read_plan(path: &Path) -> Result<(String, PathBuf)> {
     Ok((text, path.parent().unwrap_or(path).to_owned()))
 }
 
+/// What a file holds, as `parse` reads its text. Fails with the file's name.
+pub(crate) fn read_as<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+    let wrong = |why: String| ExperimentError::WrongUse(format!("{}: {why}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| wrong(format!("read it: {error}")))?;
+    parse(&text).map_err(|error| wrong(error.to_string()))
+}
+
 pub(crate) fn wrong_plan(path: &Path, error: PlanError) -> ExperimentError {
     ExperimentError::WrongUse(format!("{}: {error}", path.display()))
 }

@@ -10,6 +10,12 @@ use crate::critical_path::CriticalPath;
 const RUN: &str = ".run.jsonl";
 const PATHS: &str = ".paths.json";
 
+/// The file next to a run's, with this ending in place of its own; `None` if it is not named as a run file.
+pub(crate) fn beside(run_file: &Path, ending: &str) -> Option<PathBuf> {
+    let name = run_file.file_name()?.to_str()?.strip_suffix(RUN)?;
+    Some(run_file.with_file_name(format!("{name}{ending}")))
+}
+
 /// The critical paths of the responses of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPaths {
@@ -24,8 +30,7 @@ pub struct RunPaths {
 impl RunPaths {
     /// The file with the paths of the run with this file; `None` if it is not named as a run file.
     pub fn beside(run_file: &Path) -> Option<PathBuf> {
-        let name = run_file.file_name()?.to_str()?.strip_suffix(RUN)?;
-        Some(run_file.with_file_name(format!("{name}{PATHS}")))
+        beside(run_file, PATHS)
     }
 
     /// Reads the text of such a file. Fails for another text.

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::run_paths::beside;
 use crate::{Area, CallStacks, Part, SampledProfile, StackTree, TaskTime};
 
-/// How the names of run files end, and those of the files of their profiles.
-const RUN: &str = ".run.jsonl";
+/// How the names of the files of profiles end.
 const PROFILE: &str = ".profile.json";
 
 /// The profile of what a run measured: a command, or a service with its client.
@@ -47,8 +47,7 @@ struct Written {
 impl RunProfile {
     /// The file with the profile of the run with this file; `None` if it is not named as a run file.
     pub fn beside(run_file: &Path) -> Option<PathBuf> {
-        let name = run_file.file_name()?.to_str()?.strip_suffix(RUN)?;
-        Some(run_file.with_file_name(format!("{name}{PROFILE}")))
+        beside(run_file, PROFILE)
     }
 
     /// The text of such a file.

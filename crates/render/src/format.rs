@@ -134,10 +134,11 @@ pub fn grouped(number: u64) -> String {
     digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).join(",")
 }
 
-/// A count with its noun: `1 trial`, `5 trials`, `5 processes`.
+/// A count with its noun: `1 trial`, `5 trials`, `5 processes`, `5 policies`.
 pub fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
+        several if let Some(stem) = what.strip_suffix("cy") => format!("{several} {stem}cies"),
         several if what.ends_with('s') => format!("{several} {what}es"),
         several => format!("{several} {what}s"),
     }
@@ -205,6 +206,7 @@ mod tests {
     #[test]
     fn several_things_are_named() {
         assert_eq!([counted(1, "trial"), counted(2, "trial")], ["1 trial", "2 trials"]);
+        assert_eq!(counted(3, "policy"), "3 policies");
         assert_eq!(and(["a", "b", "c"].map(str::to_owned)), "a, b and c");
         assert_eq!([0, 25, 26].map(letter), ["A", "Z", "A1"]);
     }

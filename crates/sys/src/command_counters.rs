@@ -111,7 +111,7 @@ impl CommandCounters {
     /// (`kernel.perf_event_paranoid` of 2). Fails, with the reason, if the CPU has none: the kernel's alone say
     /// little, and cost as much.
     pub fn open() -> io::Result<Self> {
-        let opened = Self::open_by(&|attributes, leader| open_in_group(attributes, 0, -1, leader))?;
+        let opened = Self::open_by(&of_this_thread)?;
         match (opened.has_hardware, opened.refusal) {
             (false, Some(refusal)) => Err(refusal),
             (_, refusal) => Ok(Self { refusal, ..opened }),
@@ -183,6 +183,11 @@ fn reading(name: &'static str, mut file: &File) -> io::Result<Reading> {
     Ok(Reading { name, count: next(), enabled_ns: next(), running_ns: next() })
 }
 
+/// Opens an event of the calling thread on any CPU.
+fn of_this_thread(attributes: &Attributes, leader: Option<BorrowedFd<'_>>) -> io::Result<OwnedFd> {
+    open_in_group(attributes, 0, -1, leader)
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -218,6 +223,11 @@ mod tests {
             Self { answers, asked: RefCell::default() }
         }
 
+        /// The counters that this kernel opens.
+        fn counters(&self) -> io::Result<CommandCounters> {
+            CommandCounters::open_by(&|attributes, leader| self.open(attributes, leader))
+        }
+
         fn open(
             &self,
             attributes: &Attributes,
@@ -244,10 +254,7 @@ mod tests {
     #[test]
     fn a_cpu_with_all_events_has_them_in_groups() {
         let recorded = Recorded::new([Ok([5, 9, 3]); EVENTS.len()]);
-        let open = |attributes: &Attributes, leader: Option<BorrowedFd<'_>>| {
-            recorded.open(attributes, leader)
-        };
-        let found = CommandCounters::open_by(&open).unwrap();
+        let found = recorded.counters().unwrap();
         assert!(found.refusal.is_none() && found.has_hardware);
         let readings = found.read();
         let names: Vec<&str> = readings.iter().map(|it| it.name).collect();
@@ -264,10 +271,7 @@ mod tests {
         // Cycles, as in many virtual machines.
         answers[2] = Err(libc::ENOENT);
         let recorded = Recorded::new(answers);
-        let open = |attributes: &Attributes, leader: Option<BorrowedFd<'_>>| {
-            recorded.open(attributes, leader)
-        };
-        let found = CommandCounters::open_by(&open).unwrap();
+        let found = recorded.counters().unwrap();
         assert_eq!(found.read().len(), EVENTS.len() - 1);
         assert_eq!(found.refusal.unwrap().raw_os_error(), Some(libc::ENOENT));
         assert!(!recorded.asked.borrow()[3].2, "instructions have no leader");
@@ -275,10 +279,7 @@ mod tests {
         let mut answers = [Err(libc::ENOENT); EVENTS.len()];
         (answers[0], answers[1]) = (Ok([1, 1, 1]), Ok([2, 1, 1]));
         let recorded = Recorded::new(answers);
-        let open = |attributes: &Attributes, leader: Option<BorrowedFd<'_>>| {
-            recorded.open(attributes, leader)
-        };
-        let found = CommandCounters::open_by(&open).unwrap();
+        let found = recorded.counters().unwrap();
         let names: Vec<&str> = found.read().iter().map(|it| it.name).collect();
         assert_eq!(names, ["task_clock_ns", "cpu_migrations"]);
         assert!(!found.has_hardware);
@@ -287,18 +288,12 @@ mod tests {
     #[test]
     fn an_ordinary_user_has_the_part_of_programs_under_other_names() {
         let recorded = Recorded::new([Err(libc::EACCES); EVENTS.len()]);
-        let open = |attributes: &Attributes, leader: Option<BorrowedFd<'_>>| {
-            recorded.open(attributes, leader)
-        };
-        let found = CommandCounters::open_by(&open).unwrap();
+        let found = recorded.counters().unwrap();
         let names: Vec<&str> = found.read().iter().map(|it| it.name).collect();
         assert_eq!(names[..3], ["task_clock_ns", "user_cycles", "user_instructions"]);
         assert!(!names.contains(&"") && names.len() == EVENTS.len() - 1, "no 0 for migrations");
         let nothing = Recorded::new([Err(libc::EPERM); EVENTS.len()]);
-        let open = |attributes: &Attributes, leader: Option<BorrowedFd<'_>>| {
-            nothing.open(attributes, leader)
-        };
-        let error = CommandCounters::open_by(&open).unwrap_err();
+        let error = nothing.counters().unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EPERM));
     }
 
@@ -309,10 +304,8 @@ mod tests {
         };
         let text = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'; :";
         for _ in 0..10 {
-            let open = |attributes: &Attributes, leader: Option<BorrowedFd<'_>>| {
-                open_in_group(attributes, 0, -1, leader)
-            };
-            let Ok(counters) = CommandCounters::open_by(&open) else { return };
+            let opened = CommandCounters::open_by(&of_this_thread);
+            let Ok(counters) = opened else { return };
             let begun = std::time::Instant::now();
             while begun.elapsed().as_millis() < 20 {}
             assert_eq!(clock(&counters).count, 0, "no program was started");

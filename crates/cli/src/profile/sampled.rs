@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent::Waiter;
 use anyhow::Context;
 use model::GroupName;
-use profile::{Part, RunProfile};
+use profile::{Part, RunProfile, SampledProfile};
 use report::{SampledView, sampled_document};
 use sampler::{
     FaultKind, Options, PerfRecording, SampledFaults, SamplerError, profile_command,
@@ -62,14 +62,21 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
         Some(_) => Part::Faults,
         None => Part::OnCpu,
     };
-    args.write_stacks(&profile, profile.counts(part))?;
-    let view = SampledView {
-        observed: &name,
-        failure: failure.as_deref(),
-        frequency_hz: args.rate,
-        profile: &profile,
-        most_functions: args.functions as usize,
-    };
+    show_profile(&profile, part, args.rate, (&name, failure.as_deref()), args)
+}
+
+/// Shows a profile with the samples a second, of what was observed and how it failed, and writes the call
+/// stacks of a part.
+fn show_profile(
+    profile: &SampledProfile,
+    part: Part,
+    frequency_hz: u64,
+    (observed, failure): (&str, Option<&str>),
+    args: &ProfileArgs,
+) -> Result<()> {
+    args.write_stacks(profile, profile.counts(part))?;
+    let most_functions = args.functions as usize;
+    let view = SampledView { observed, failure, frequency_hz, profile, most_functions };
     show(&sampled_document(&view), &args.output)
 }
 
@@ -84,34 +91,18 @@ fn of_perf(path: &Path, args: &ProfileArgs) -> Result<()> {
         () if has_time => Part::OnCpu,
         () => Part::Faults,
     };
-    args.write_stacks(&profile, profile.counts(part))?;
     let observed = match command.is_empty() {
         true => path.display().to_string(),
         false => format!("{} ({command})", path.display()),
     };
-    let view = SampledView {
-        observed: &observed,
-        failure: None,
-        frequency_hz,
-        profile: &profile,
-        most_functions: args.functions as usize,
-    };
-    show(&sampled_document(&view), &args.output)
+    show_profile(&profile, part, frequency_hz, (&observed, None), args)
 }
 
 /// Shows the profile that is kept of a run (`run --profile -- COMMAND`).
 pub(super) fn of_run(kept: &RunProfile, args: &ProfileArgs) -> Result<()> {
     let RunProfile { run_id, frequency_hz, profile } = kept;
     let part = if args.waits { Part::Waits } else { Part::OnCpu };
-    args.write_stacks(profile, profile.counts(part))?;
-    let view = SampledView {
-        observed: run_id,
-        failure: None,
-        frequency_hz: *frequency_hz,
-        profile,
-        most_functions: args.functions as usize,
-    };
-    show(&sampled_document(&view), &args.output)
+    show_profile(profile, part, *frequency_hz, (run_id, None), args)
 }
 
 /// The running processes to observe, and the place where all of them are, if it was named.

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 use analysis::freeze::{FreezeCell, FreezePolicy, FreezeScenario, FreezeSuiteRuns, freeze_run};
 
+use model::EndStatus;
+
 use crate::carry_out::manifest;
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
@@ -102,7 +104,7 @@ impl FreezeSuite {
                         }
                         problems.first().into_iter().for_each(|why| driver.note(why));
                     }
-                    Err(error) if is_stop(&error) => outcome.interrupted = true,
+                    Err(error) if error.is_stop() => outcome.interrupted = true,
                     Err(error) => return Err(error),
                 }
                 made.extend(plan.runs().into_iter().map(|(_, run)| run.run_id));
@@ -143,8 +145,9 @@ impl FreezeSuite {
             if let Some(why) = carried.refused.get(&order.run_id) {
                 cell.problem = Some(why.clone());
             }
-            let run = run_of(folder, &order.run_id)?.and_then(|(_, run)| freeze_run(&run));
-            cell.runs.extend(run.filter(|run| run.status != "interrupted"));
+            let run = run_of(folder, &order.run_id)?.map(|(_, run)| run);
+            let whole = run.filter(|run| run.status() != EndStatus::Interrupted);
+            cell.runs.extend(whole.as_ref().and_then(freeze_run));
         }
         cells.retain(|cell| !cell.runs.is_empty() || cell.problem.is_some());
         Ok((cells, carried.interrupted))
@@ -220,16 +223,8 @@ impl FreezeSuite {
         })
     }
 
-    /// The names of everything, and the cells without runs.
-    fn described(&self) -> Result<FreezeSuiteRuns> {
-        let mut cells = Vec::new();
-        for kernel in self.kernel_names() {
-            for policy in &self.policies {
-                for (scenario, _) in self.applicable(policy)? {
-                    cell_of(&mut cells, [kernel, &scenario.name, &policy.name]);
-                }
-            }
-        }
+    /// The scenarios and policies, without kernels and cells.
+    pub fn listed(&self) -> FreezeSuiteRuns {
         let scenario = |it: &Scenario| FreezeScenario {
             name: it.name.clone(),
             about: it.about.clone(),
@@ -240,12 +235,25 @@ impl FreezeSuite {
             about: it.about.clone(),
             settings: it.in_words(),
         };
-        Ok(FreezeSuiteRuns {
-            kernels: self.kernel_names().into_iter().map(str::to_owned).collect(),
+        FreezeSuiteRuns {
             scenarios: self.scenarios.iter().map(scenario).collect(),
             policies: self.policies.iter().map(policy).collect(),
-            cells,
-        })
+            ..FreezeSuiteRuns::default()
+        }
+    }
+
+    /// The names of everything, and the cells without runs.
+    fn described(&self) -> Result<FreezeSuiteRuns> {
+        let mut cells = Vec::new();
+        for kernel in self.kernel_names() {
+            for policy in &self.policies {
+                for (scenario, _) in self.applicable(policy)? {
+                    cell_of(&mut cells, [kernel, &scenario.name, &policy.name]);
+                }
+            }
+        }
+        let kernels = self.kernel_names().into_iter().map(str::to_owned).collect();
+        Ok(FreezeSuiteRuns { kernels, cells, ..self.listed() })
     }
 
     /// Writes the manifest of the runs so far, for `compare`, `attribute` and `report`.
@@ -276,18 +284,6 @@ fn cell_of<'a>(cells: &'a mut Vec<FreezeCell>, names: [&str; 3]) -> &'a mut Free
 fn put(cells: &mut Vec<FreezeCell>, cell: FreezeCell) {
     let place = cell_of(cells, [&cell.kernel, &cell.scenario, &cell.policy]);
     *place = cell;
-}
-
-/// Whether the user stopped it while a machine was set up.
-fn is_stop(error: &ExperimentError) -> bool {
-    use remote::RemoteError;
-    use vm::VmError;
-    matches!(
-        error,
-        ExperimentError::Interrupted
-            | ExperimentError::Vm(VmError::Interrupted)
-            | ExperimentError::Remote(RemoteError::Interrupted)
-    )
 }
 
 #[cfg(test)]

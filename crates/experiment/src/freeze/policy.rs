@@ -1,6 +1,5 @@
 //! Policies: settings that are tried against a freeze.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -8,6 +7,7 @@ use serde::Deserialize;
 use super::names::named;
 use crate::error::{ExperimentError, Result};
 use crate::plan::settings;
+use crate::results_folder::read_as;
 use crate::typed::Setting;
 
 /// The policies of this program.
@@ -61,7 +61,7 @@ impl Policy {
         let mut chosen: Vec<Self> = all.first().cloned().into_iter().collect();
         for name in names {
             let more = match Path::new(&name).extension().is_some_and(|it| it == "toml") {
-                true => Self::read(Path::new(&name))?,
+                true => read_as(Path::new(&name), Self::parse)?,
                 false => vec![named(&all, &name, "policy", |policy| &policy.name)?.clone()],
             };
             for policy in more {
@@ -71,12 +71,6 @@ impl Policy {
             }
         }
         Ok(chosen)
-    }
-
-    fn read(path: &Path) -> Result<Vec<Self>> {
-        let wrong = |why: String| ExperimentError::WrongUse(format!("{}: {why}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| wrong(format!("read it: {error}")))?;
-        Self::parse(&text).map_err(|error| wrong(error.to_string()))
     }
 
     fn parse(text: &str) -> Result<Vec<Self>> {

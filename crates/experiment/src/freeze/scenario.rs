@@ -1,6 +1,5 @@
 //! Scenarios: what fills memory, in which machine, and who must answer.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -10,6 +9,7 @@ use super::names::named;
 use super::policy::Policy;
 use crate::error::{ExperimentError, Result};
 use crate::plan::settings;
+use crate::results_folder::read_as;
 use crate::typed::Setting;
 
 /// The scenarios of this program.
@@ -90,10 +90,8 @@ impl Scenario {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let wrong = |why: String| ExperimentError::WrongUse(format!("{}: {why}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| wrong(format!("read it: {error}")))?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, folder).map_err(|error| wrong(error.to_string()))
+        read_as(path, |text| Self::parse(text, folder))
     }
 
     fn parse(text: &str, folder: &Path) -> Result<Self> {

@@ -1,6 +1,5 @@
 //! Suites: what is measured of each kernel. A suite is a plan without kernels and seeds.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use analysis::history::HistoryKernel;
@@ -9,6 +8,7 @@ use toml::Value;
 
 use crate::error::{ExperimentError, Result};
 use crate::plan::{Design, FactorFile, Order, Plan, PlanFactor, PlanLevel, factor, settings};
+use crate::results_folder::read_as;
 use crate::typed::Setting;
 
 /// The factors of the plan that a suite becomes.
@@ -66,12 +66,10 @@ impl Suite {
 
     /// Reads the suite of a file. Fails when it is unreadable, or not a suite.
     pub fn read(path: &Path) -> Result<Self> {
-        let wrong = |why: String| ExperimentError::WrongUse(format!("{}: {why}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| wrong(format!("read it: {error}")))?;
         // It may be continued from another folder.
-        let whole = std::path::absolute(path).map_err(|error| wrong(error.to_string()))?;
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = whole.parent().unwrap_or(Path::new("/"));
-        Self::parse(&text, folder).map_err(|error| wrong(error.to_string()))
+        read_as(path, |text| Self::parse(text, folder))
     }
 
     /// Reads the text of a suite whose paths begin in a folder. Fails when it is not a suite.

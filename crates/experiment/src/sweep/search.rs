@@ -135,9 +135,9 @@ impl Sweep {
             .map_err(|error| ExperimentError::NotMeasured(format!("read the runs: {error}")))
     }
 
-    /// Makes one more run at a level, which is kept under [`SweepPlan::observed_name`]; returns the name that it
-    /// had, and the one that it has. Fails when it cannot be made, or the user stopped it.
-    pub fn observe(&mut self, level: f64, driver: &mut Driver<'_>) -> Result<[PathBuf; 2]> {
+    /// Makes one more run at a level, which is kept under [`SweepPlan::observed_name`]; returns the path that it
+    /// had while it was made. Fails when it cannot be made, or the user stopped it.
+    pub fn observe(&mut self, level: f64, driver: &mut Driver<'_>) -> Result<PathBuf> {
         let measured = self.curve(0)?;
         let last_pass = measured.points.iter().map(|point| point.pass).max().unwrap_or(0);
         let (levels, purpose) = (vec![level], Purpose::Verify);
@@ -147,10 +147,10 @@ impl Sweep {
         self.carry_out(lab, driver)?;
         let file = self.folder.join(format!("{run_id}{SUFFIX}"));
         let kept = self.folder.join(format!("{}{OBSERVED_RUN}", self.plan.observed_name(level)));
-        fs::rename(&file, &kept).map_err(|error| {
+        fs::rename(&file, kept).map_err(|error| {
             ExperimentError::NotMeasured(format!("keep the observed run: {error}"))
         })?;
-        Ok([file, kept])
+        Ok(file)
     }
 
     fn curve(&self, row: usize) -> Result<Curve> {
