@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use model::units::format_duration;
 use profile::{Difference, Part, SampledProfile};
 use report::lost_records;
-use sampler::{Options, profile_command};
+use sampler::{Options, SWITCHES_HZ, profile_command};
 use stats::randomised_blocks;
 
 use crate::by_function::if_possible;
@@ -115,9 +115,9 @@ fn observed(words: &[String], frequency_hz: u64, waiter: &Waiter) -> Result<Samp
     command.args(&words[1..]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let stopped = || waiter.stop_requested();
-    let (profile, status) =
-        profile_command(&mut command, Options { frequency_hz, faults: None }, &stopped)
-            .map_err(|error| Failure::NotMeasured(error.into()))?;
+    let options = Options { frequency_hz, switches_hz: SWITCHES_HZ, faults: None };
+    let (profile, status) = profile_command(&mut command, options, &stopped)
+        .map_err(|error| Failure::NotMeasured(error.into()))?;
     if stopped() {
         return Err(Failure::Interrupted);
     }

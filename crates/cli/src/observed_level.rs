@@ -35,6 +35,23 @@ pub(crate) fn observe(
         "one more run, to see what it does at {}",
         sweep.plan.quantity.format(level)
     ));
+    let is_incomplete = observe_once(sweep, level, &profile, lab, progress)?;
+    if is_incomplete {
+        progress.say("records were lost, as others had the CPU: once more");
+        observe_once(sweep, level, &profile, lab, progress)?;
+    }
+    Ok(())
+}
+
+/// Observes a run, and keeps its profile at a path; whether so many records were lost that nothing may be
+/// concluded.
+fn observe_once(
+    sweep: &mut Sweep,
+    level: f64,
+    profile: &Path,
+    lab: &LabArgs,
+    progress: &mut Progress,
+) -> Result<bool> {
     let mut recorder = ProfileRecorder::default();
     let mut hear = |event: &experiment::Event<'_>| recorder.hear(event);
     let made =
@@ -43,15 +60,14 @@ pub(crate) fn observe(
         Err(Failure::NotMeasured(error) | Failure::WrongUse(error)) => Some(chain(&error)),
         Err(other) => return Err(other),
         Ok(file) => {
-            let beside = RunProfile::beside(&file);
-            let moved = beside.map(|beside| fs::rename(beside, &profile));
+            let moved = RunProfile::beside(&file).map(|beside| fs::rename(beside, profile));
             recorder.refused.or(moved.and_then(Result::err).map(|error| error.to_string()))
         }
     };
     if let Some(refused) = refused {
         progress.warn(&format!("what it does there is not known: {refused}"));
     }
-    Ok(())
+    Ok(recorder.runs.iter().any(|run| run.profile.is_incomplete()))
 }
 
 /// What a run at a level did, if one was observed, as a sentence.

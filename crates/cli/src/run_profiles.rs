@@ -11,8 +11,9 @@ use sampler::{ChildRecording, FaultKind, Options, SampledFaults};
 
 /// Samples a second: a prime number does not beat with what is periodic.
 const FREQUENCY_HZ: u64 = 997;
-/// Samples of page faults a second: they come in bursts.
-pub(crate) const FAULTS_HZ: u64 = 4_999;
+/// Most call stacks of waits and of page faults a second: a run is longer than what a profile is made for,
+/// and next to what it is limited by there may be little CPU for the recorder, so that more would be lost.
+const STACKS_HZ: u64 = 997;
 /// The names of the processes that measure.
 const INSTRUMENT: [&str; 2] = ["thrashlab", "thrashlab-agent"];
 
@@ -42,8 +43,9 @@ impl ProfileRecorder {
     }
 
     fn begin(&mut self) {
-        let faults = Some(SampledFaults { kind: FaultKind::Major, frequency_hz: FAULTS_HZ });
-        match ChildRecording::begin(Options { frequency_hz: FREQUENCY_HZ, faults }) {
+        let faults = Some(SampledFaults { kind: FaultKind::Major, frequency_hz: STACKS_HZ });
+        let options = Options { frequency_hz: FREQUENCY_HZ, switches_hz: STACKS_HZ, faults };
+        match ChildRecording::begin(options) {
             Ok(recording) => self.recording = Some(recording),
             Err(error) => self.refused = Some(error.to_string()),
         }

@@ -24,6 +24,6 @@ mod watched;
 
 pub use command::{ChildRecording, profile_command, profile_processes};
 pub use perf_data::{PerfRecording, read_perf_data};
-pub use recording::{Options, SamplerError};
+pub use recording::{Options, SWITCHES_HZ, SamplerError};
 pub use switches::ResponseRecording;
 pub use sys::perf_rings::{FaultKind, SampledFaults};

@@ -18,8 +18,8 @@ const ROUND: Duration = Duration::from_millis(20);
 /// Memory of each CPU in pages, at first; less where a limit of locked memory forbids it.
 const RING_PAGES: usize = 2048;
 const LEAST_RING_PAGES: usize = 8;
-/// Call stacks of waits a second, at most, of a thread on a CPU.
-const SWITCHES_HZ: u64 = 10_000;
+/// Call stacks of waits a second, at most, of a thread on a CPU, unless fewer suffice.
+pub const SWITCHES_HZ: u64 = 10_000;
 /// What of each stack is copied.
 const STACK_BYTES: u32 = 16 << 10;
 
@@ -28,6 +28,8 @@ const STACK_BYTES: u32 = 16 << 10;
 pub struct Options {
     /// Samples a second of CPU time. A prime number does not beat with what is periodic.
     pub frequency_hz: u64,
+    /// Call stacks of waits a second, at most, of a thread on a CPU: the durations of all waits are recorded.
+    pub switches_hz: u64,
     /// Page faults whose code is recorded, too.
     pub faults: Option<SampledFaults>,
 }
@@ -159,8 +161,8 @@ impl Recording {
 fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), SamplerError> {
     let cpus = online_cpus()?;
     let open = |with_kernel, ring_pages| {
-        let Options { frequency_hz, faults } = *options;
-        let (stack_bytes, switches_hz) = (STACK_BYTES, SWITCHES_HZ);
+        let Options { frequency_hz, switches_hz, faults } = *options;
+        let stack_bytes = STACK_BYTES;
         PerfRings::open(
             observed,
             &Recorded { frequency_hz, switches_hz, stack_bytes, with_kernel, faults, ring_pages },

@@ -9,7 +9,7 @@ use doctor::{Activity, Code, Diagnosis, Finding, SampledCode};
 use profile::{Part, SampledProfile};
 use render::format::share;
 use report::{OriginShare, lost_records, origin_shares};
-use sampler::{FaultKind, Options, SampledFaults, SamplerError, profile_processes};
+use sampler::{FaultKind, Options, SWITCHES_HZ, SampledFaults, SamplerError, profile_processes};
 
 use crate::complain;
 
@@ -58,7 +58,7 @@ fn sampled(finding: &Finding, waiter: &Waiter) -> Result<SampledCode, SamplerErr
         Activity::CpuTime => (Part::OnCpu, None),
         Activity::Waits => (Part::Waits, None),
     };
-    let options = Options { frequency_hz: FREQUENCY_HZ, faults };
+    let options = Options { frequency_hz: FREQUENCY_HZ, switches_hz: SWITCHES_HZ, faults };
     if pids.is_empty() {
         return Ok(unknown("its processes have ended".to_owned()));
     }

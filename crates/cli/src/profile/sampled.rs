@@ -11,14 +11,13 @@ use model::GroupName;
 use profile::{Part, RunProfile, SampledProfile};
 use report::{SampledView, sampled_document};
 use sampler::{
-    FaultKind, Options, PerfRecording, SampledFaults, SamplerError, profile_command,
+    FaultKind, Options, PerfRecording, SWITCHES_HZ, SampledFaults, SamplerError, profile_command,
     profile_processes, read_perf_data,
 };
 use subject::processes_of_group;
 
 use super::ProfileArgs;
 use crate::output::show;
-use crate::run_profiles::FAULTS_HZ;
 use crate::{Failure, OrWrong, Result};
 
 /// Page faults whose code is shown, by name.
@@ -26,6 +25,9 @@ pub(super) const FAULTS: [(&str, &str, FaultKind); 2] = [
     ("minor", "First touches, copies, and pages that are in memory already", FaultKind::Minor),
     ("major", "Pages that are read from a device", FaultKind::Major),
 ];
+
+/// Samples of page faults a second: they come in bursts.
+const FAULTS_HZ: u64 = 4_999;
 
 /// Observes a command or a process. A command's output goes to standard error, as the result has
 /// standard output.
@@ -36,7 +38,7 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let stopped = || waiter.stop_requested();
     let faults = args.faults.map(|kind| SampledFaults { kind, frequency_hz: FAULTS_HZ });
-    let options = Options { frequency_hz: args.rate, faults };
+    let options = Options { frequency_hz: args.rate, switches_hz: SWITCHES_HZ, faults };
     let not_measured = |error: SamplerError| Failure::NotMeasured(error.into());
     let (profile, name, failure) = match running(args)? {
         Some((pids, place)) => {
