@@ -14,6 +14,13 @@ pub(crate) const INDEX_DIR: &str = ".apt";
 /// The folder of an index's lists.
 pub(crate) const LISTS: &str = "lists";
 const INDEX_KEPT_FOR: Duration = Duration::from_secs(86_400);
+const AGE_HINT: &str = "if the index is old, run `apt-get update` as root";
+/// The file of sources in an index's folder.
+const SOURCES: &str = "sources.list";
+/// Where Debian's suites are: those that are supported, and old ones.
+const MIRRORS: [&str; 2] = ["http://deb.debian.org", "http://archive.debian.org"];
+/// The keys that sign Debian's suites.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AptPackage {
@@ -39,45 +46,87 @@ impl AptPackage {
     }
 }
 
-/// The archives that apt is set up for: their packages for one architecture.
+/// Packages of one architecture in archives: those that apt is set up for, or a suite of Debian.
 #[derive(Default)]
 pub(crate) struct Archive {
-    /// Apt's configuration for another architecture than this machine's.
+    /// Apt's configuration, where it is not that of this machine.
     config: Option<PathBuf>,
-    architecture: Option<String>,
+    /// What follows a package's name in the text of its kernel: `:arm64@sid`.
+    place: String,
+    suite: Option<String>,
 }
 
 impl Archive {
-    /// Archives for an architecture; `None` = this machine's. Another one has an index of its own
-    /// in a folder of `cache_dir`, so that nothing of this machine has to be changed for it. Fails
-    /// when the index cannot be fetched.
-    pub(crate) fn of(architecture: Option<&str>, cache_dir: &Path) -> Result<Self, KernelError> {
-        let Some(name) = architecture else { return Ok(Self::default()) };
-        let dir = cache_dir.join(INDEX_DIR).join(name);
+    /// Archives for an architecture and a suite of Debian; `None` = this machine's architecture, and
+    /// what apt is set up for. Others have an index of their own in a folder of `cache_dir`, so that
+    /// nothing of this machine has to be changed for them. Fails when the index cannot be fetched.
+    pub(crate) fn of(
+        architecture: Option<&str>,
+        suite: Option<&str>,
+        cache_dir: &Path,
+    ) -> Result<Self, KernelError> {
+        if architecture.is_none() && suite.is_none() {
+            return Ok(Self::default());
+        }
+        let own = own_architecture();
+        let dir = cache_dir.join(INDEX_DIR).join(folder_name(architecture.unwrap_or(own), suite));
         for part in [&format!("{LISTS}/partial"), "archives/partial"] {
             let dir = dir.join(part);
             fs::create_dir_all(&dir).map_err(KernelError::io(&dir))?;
         }
         let config = dir.join("apt.conf");
-        fs::write(&config, configuration(name, &dir)).map_err(KernelError::io(&config))?;
-        let archive = Self { config: Some(config), architecture: Some(name.to_owned()) };
+        let text = configuration(architecture.unwrap_or(own), suite.is_some(), &dir);
+        fs::write(&config, text).map_err(KernelError::io(&config))?;
+        let mark = |mark: char, word: Option<&str>| word.map(|word| format!("{mark}{word}"));
+        let place = [mark(':', architecture), mark('@', suite)].into_iter().flatten().collect();
+        let suite = suite.map(str::to_owned);
+        let archive = Self { config: Some(config), place, suite };
+        archive.refresh(&dir)?;
+        Ok(archive)
+    }
+
+    /// Fetches the index unless that of this folder is new.
+    fn refresh(&self, dir: &Path) -> Result<(), KernelError> {
         // Apt refuses when another process fetches the same index.
-        let lock = File::open(&dir).and_then(|folder| folder.lock().map(|()| folder));
-        let _lock = lock.map_err(KernelError::io(&dir))?;
+        let lock = File::open(dir).and_then(|folder| folder.lock().map(|()| folder));
+        let _lock = lock.map_err(KernelError::io(dir))?;
         let fetched = dir.join("fetched");
         let age = fs::metadata(&fetched).and_then(|facts| facts.modified());
         if age.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < INDEX_KEPT_FOR)) {
-            return Ok(archive);
+            return Ok(());
         }
-        let mut command = archive.command("apt-get");
-        command.arg("update");
-        let output = run(&mut command, name)?;
-        if !output.status.success() {
+        let tried = match &self.suite {
+            None => self.update(&[], AGE_HINT),
+            Some(suite) => self.update_suite(suite, dir),
+        };
+        match tried {
+            Ok(()) => fs::write(&fetched, []).map_err(KernelError::io(&fetched)),
             // An older one is better than none.
-            return if fetched.exists() { Ok(archive) } else { Err(failed(&command, &output)) };
+            Err(_) if fetched.exists() => Ok(()),
+            Err(error) => Err(error),
         }
-        fs::write(&fetched, []).map_err(KernelError::io(&fetched))?;
-        Ok(archive)
+    }
+
+    /// What is no longer supported is in the archive of old releases.
+    fn update_suite(&self, suite: &str, dir: &Path) -> Result<(), KernelError> {
+        let hint = format!(
+            "is {suite} a suite of Debian, and is debian-archive-keyring installed ({KEYRING})?"
+        );
+        let sources = dir.join(SOURCES);
+        let mut tries = MIRRORS.iter().map(|mirror| {
+            fs::write(&sources, source(suite, mirror)).map_err(KernelError::io(&sources))?;
+            // Without this, a suite that a mirror does not have is only a warning.
+            self.update(&["--error-on=any"], &hint)
+        });
+        let first = tries.next().unwrap_or(Ok(()));
+        if first.is_ok() || tries.any(|later| later.is_ok()) { Ok(()) } else { first }
+    }
+
+    fn update(&self, options: &[&str], hint: &str) -> Result<(), KernelError> {
+        let mut command = self.command("apt-get");
+        command.arg("update").args(options);
+        let output = run(&mut command, &self.place)?;
+        if output.status.success() { Ok(()) } else { Err(failed(&command, &output, hint)) }
     }
 
     fn command(&self, program: &str) -> Command {
@@ -127,7 +176,7 @@ impl Archive {
         let versions = packages.iter().map(|it| format!("{}={}", it.name, it.version));
         let output = run(command.args(versions), &name)?;
         if !output.status.success() {
-            return Err(failed(&command, &output));
+            return Err(failed(&command, &output, AGE_HINT));
         }
         let entries = fs::read_dir(dir).map_err(KernelError::io(dir))?;
         let mut files: Vec<PathBuf> = entries
@@ -153,45 +202,68 @@ impl Archive {
         command.arg(version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}")));
         let output = run(&mut command, name)?;
         AptPackage::parse(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
-            let of = self.architecture.iter().map(|name| format!(":{name}")).collect::<String>();
+            let of = &self.place;
             let version = version.map_or_else(String::new, |version| format!("={version}"));
             let near = match near(name, self.image_names()) {
                 near if near.is_empty() => String::new(),
                 near => format!("near: {}; ", near.join(", ")),
             };
-            let next = match (&self.architecture, foreign(name)) {
-                (Some(_), _) => {
+            let next = match (&self.suite, &self.config, foreign(name)) {
+                (Some(suite), ..) => format!("{suite} may have none of it"),
+                (None, Some(_), _) => {
                     "the archives that apt is set up for may have none of it".to_owned()
                 }
-                (None, Some(other)) => {
+                (None, None, Some(other)) => {
                     format!("a package for {other} on another machine is deb:{name}:{other}")
                 }
-                (None, None) => "run `apt-get update` as root if the index is old".to_owned(),
+                (None, None, None) => "run `apt-get update` as root if the index is old, or \
+                                       name another suite, as in deb:NAME@trixie-backports"
+                    .to_owned(),
             };
             KernelError::NoKernel(format!("deb:{name}{of}{version}: no such package; {near}{next}"))
         })
     }
 }
 
-/// What lets apt see the packages of one architecture only, with its files in a folder.
-fn configuration(architecture: &str, dir: &Path) -> String {
+/// The name of an index's folder.
+fn folder_name(architecture: &str, suite: Option<&str>) -> String {
+    suite.map_or_else(|| architecture.to_owned(), |suite| format!("{suite}_{architecture}"))
+}
+
+/// The line of apt's sources for a suite of Debian on one of [`MIRRORS`].
+fn source(suite: &str, mirror: &str) -> String {
+    let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
+    format!("deb [signed-by={KEYRING}] {mirror}/{archive} {suite} main\n")
+}
+
+/// What lets apt see the packages of one architecture only, with its files in a folder; of a suite,
+/// with sources of its own.
+fn configuration(architecture: &str, has_sources: bool, dir: &Path) -> String {
     let dir = dir.display();
+    let sources = match has_sources {
+        true => format!(
+            "Dir::Etc::sourcelist \"{dir}/{SOURCES}\";\nDir::Etc::sourceparts \"/dev/null\";\n\
+             Acquire::Check-Valid-Until \"false\";\nAcquire::Languages \"none\";\n"
+        ),
+        false => String::new(),
+    };
     format!(
         "APT::Architecture \"{architecture}\";\nAPT::Architectures {{ \"{architecture}\"; }};\n\
          Dir::State::lists \"{dir}/{LISTS}\";\nDir::State::status \"/dev/null\";\n\
          Dir::Cache::archives \"{dir}/archives\";\nDir::Cache::pkgcache \"\";\n\
-         Dir::Cache::srcpkgcache \"\";\n"
+         Dir::Cache::srcpkgcache \"\";\n{sources}"
     )
+}
+
+/// This machine's architecture, as Debian names it.
+pub(crate) const fn own_architecture() -> &'static str {
+    if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" }
 }
 
 /// The architecture at the end of a kernel's name, where it is not this machine's.
 fn foreign(name: &str) -> Option<&str> {
-    let own = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    ["amd64", "arm64"].into_iter().find(|known| *known != own && name.ends_with(known))
+    let mut known = ["amd64", "arm64"].into_iter();
+    known.find(|known| *known != own_architecture() && name.ends_with(known))
 }
 
 /// The most similar names, best first.
@@ -215,16 +287,14 @@ fn run(command: &mut Command, name: &str) -> Result<Output, KernelError> {
     })
 }
 
-fn failed(command: &Command, output: &Output) -> KernelError {
+fn failed(command: &Command, output: &Output, hint: &str) -> KernelError {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let command = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let complaints = String::from_utf8_lossy(&output.stderr);
     let errors = complaints.lines().filter_map(|line| line.strip_prefix("E: "));
     let message = errors.collect::<Vec<_>>().join("; ");
     let message = if message.is_empty() { output.status.to_string() } else { message };
-    KernelError::Unavailable(format!(
-        "`{command}` failed: {message}; if the index is old, run `apt-get update` as root"
-    ))
+    KernelError::Unavailable(format!("`{command}` failed: {message}; {hint}"))
 }
 
 #[cfg(test)]
@@ -244,7 +314,7 @@ mod tests {
 
     #[test]
     fn another_architecture_has_a_configuration_of_its_own() {
-        let text = configuration("arm64", Path::new("/cache/.apt/arm64"));
+        let text = configuration("arm64", false, Path::new("/cache/.apt/arm64"));
         assert!(text.starts_with("APT::Architecture \"arm64\";\n"), "{text}");
         assert!(text.contains("Dir::State::lists \"/cache/.apt/arm64/lists\";\n"), "{text}");
         assert_eq!(foreign("linux-image-virtual"), None);
@@ -252,6 +322,18 @@ mod tests {
             foreign("linux-image-cloud-amd64").or(foreign("linux-image-cloud-arm64")),
             Some(if cfg!(target_arch = "aarch64") { "amd64" } else { "arm64" })
         );
+    }
+
+    #[test]
+    fn a_suite_has_sources_of_its_own() {
+        let text = configuration("amd64", true, Path::new("/cache/.apt/sid_amd64"));
+        assert!(text.contains("sourcelist \"/cache/.apt/sid_amd64/sources.list\";\n"), "{text}");
+        assert!(text.contains("Dir::Etc::sourceparts \"/dev/null\";\n"), "{text}");
+        let [of_suite, of_security] =
+            ["sid", "bullseye-security"].map(|suite| source(suite, MIRRORS[0]));
+        assert!(of_suite.ends_with("] http://deb.debian.org/debian sid main\n"), "{of_suite}");
+        assert!(of_security.contains("/debian-security bullseye-security "), "{of_security}");
+        assert_eq!(folder_name("amd64", Some("sid")), "sid_amd64");
     }
 
     #[test]

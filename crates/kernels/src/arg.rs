@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// A kernel by one source, or several packages that form one kernel, separated by commas: `host`,
-/// `deb:NAME`, `deb:NAME=VERSION`, `deb:NAME:ARCHITECTURE`, `/boot/vmlinuz-6.1.0-50-amd64`, `unpacked/`, `a.rpm,b.rpm`.
+/// `deb:NAME`, `deb:NAME=VERSION`, `deb:NAME:ARCHITECTURE`, `deb:NAME@SUITE`,
+/// `/boot/vmlinuz-6.1.0-50-amd64`, `unpacked/`, `a.rpm,b.rpm`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelArg {
     /// In the order given; never empty.
@@ -17,12 +18,14 @@ pub struct KernelArg {
 pub enum KernelSource {
     /// The kernel that is running.
     Host,
-    /// A package of the Debian archives that apt is set up for.
+    /// A package of the Debian archives that apt is set up for, or of another suite of Debian.
     Debian {
         /// Name of the package.
         name: String,
         /// The architecture, as Debian names it; else that of this machine.
         architecture: Option<String>,
+        /// The suite, such as `trixie-backports`; else those that apt is set up for.
+        suite: Option<String>,
         /// Its version; else the one that apt would install.
         version: Option<String>,
     },
@@ -70,12 +73,13 @@ impl FromStr for KernelSource {
         };
         let mut words = package.splitn(2, '=');
         let (name, version) = (words.next().unwrap_or_default(), words.next());
-        let (name, architecture) = match name.split_once(':') {
-            Some((name, architecture)) => (name, Some(architecture)),
-            None => (name, None),
-        };
+        let (name, suite) = divided(name, '@');
+        let (name, architecture) = divided(name, ':');
         if !architecture.is_none_or(|architecture| is_word(architecture, "-")) {
             return Err(refused(text, "an architecture is a word such as arm64"));
+        }
+        if !suite.is_none_or(|suite| is_word(suite, "-")) {
+            return Err(refused(text, "a suite is a word such as trixie-backports"));
         }
         if !is_word(name, "+-.") {
             return Err(refused(text, "a package name has letters, digits, '+', '-' and '.'"));
@@ -83,8 +87,10 @@ impl FromStr for KernelSource {
         if !version.is_none_or(|version| is_word(version, "+-.:~")) {
             return Err(refused(text, "a version has letters, digits, '+', '-', '.', ':' and '~'"));
         }
-        let [architecture, version] = [architecture, version].map(|it| it.map(str::to_owned));
-        Ok(Self::Debian { name: name.to_owned(), architecture, version })
+        let name = name.to_owned();
+        let [architecture, suite, version] =
+            [architecture, suite, version].map(|it| it.map(str::to_owned));
+        Ok(Self::Debian { name, architecture, suite, version })
     }
 }
 
@@ -92,9 +98,10 @@ impl fmt::Display for KernelSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Host => formatter.write_str("host"),
-            Self::Debian { name, architecture, version } => {
+            Self::Debian { name, architecture, suite, version } => {
                 write!(formatter, "deb:{name}")?;
                 architecture.iter().try_for_each(|it| write!(formatter, ":{it}"))?;
+                suite.iter().try_for_each(|it| write!(formatter, "@{it}"))?;
                 version.iter().try_for_each(|it| write!(formatter, "={it}"))
             }
             Self::Path(path) => path.display().fmt(formatter),
@@ -104,6 +111,11 @@ impl fmt::Display for KernelSource {
 
 fn refused(text: &str, why: &str) -> String {
     format!("{text:?} names no kernel: {why}; use host, deb:NAME, a file or a folder")
+}
+
+/// What is before and after a mark.
+fn divided(text: &str, mark: char) -> (&str, Option<&str>) {
+    text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 /// Whether a word starts with a letter or digit, so is neither an option nor a way out.
@@ -118,7 +130,7 @@ mod tests {
 
     #[test]
     fn texts_name_sources() {
-        let text = "deb:linux-image-6.12.1+deb12-amd64=6.12~1,deb:x:arm64,a/b.rpm";
+        let text = "deb:linux-image-6.12.1+deb12-amd64=6.12~1,deb:x:arm64@sid=7,a/b.rpm";
         let arg: KernelArg = text.parse().unwrap();
         assert_eq!(
             arg.sources,
@@ -126,12 +138,14 @@ mod tests {
                 KernelSource::Debian {
                     name: "linux-image-6.12.1+deb12-amd64".to_owned(),
                     architecture: None,
+                    suite: None,
                     version: Some("6.12~1".to_owned()),
                 },
                 KernelSource::Debian {
                     name: "x".to_owned(),
                     architecture: Some("arm64".to_owned()),
-                    version: None,
+                    suite: Some("sid".to_owned()),
+                    version: Some("7".to_owned()),
                 },
                 KernelSource::Path(PathBuf::from("a/b.rpm")),
             ]
@@ -151,6 +165,9 @@ mod tests {
             "deb:a=",
             "deb:a:",
             "deb:a:b:c",
+            "deb:a@",
+            "deb:a@../sid",
+            "deb:a@sid:arm64",
             "host,a.deb",
         ] {
             let error = text.parse::<KernelArg>().unwrap_err();
@@ -160,7 +177,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_was_read_is_printed_as_it_was(text in "(deb:[a-z=0-9.:]{0,9}|host|[a-z/,.]{0,9})") {
+        fn what_was_read_is_printed_as_it_was(text in "(deb:[a-z=0-9.:@]{0,9}|host|[a-z/,.]{0,9})") {
             if let Ok(arg) = text.parse::<KernelArg>() {
                 assert_eq!(arg.to_string(), text);
             }

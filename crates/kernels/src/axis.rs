@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::apt::{Archive, own_architecture};
 use crate::locate::{image_in, is_package, locate, names_in};
-use crate::survey::{KernelPlace, images, survey};
+use crate::survey::{KernelPlace, images, in_archive, survey};
 use crate::version::compare;
 use crate::{Kernel, KernelArg, KernelError, KernelSource};
 
@@ -31,18 +32,21 @@ pub struct OrderedKernel {
     pub found: Result<Kernel, KernelError>,
 }
 
-/// The kernels that these texts name, each once: `debian`, `deb:` with `*` and `?`, a pattern of
-/// files, a folder of packages or kernels, or what a [`KernelArg`] is. Fails for a text that names
+/// The kernels that these texts name, each once: `debian`, `deb:` with `*` and `?`, also of another
+/// suite (`deb:*-cloud-amd64@trixie-backports`), a pattern of files, a folder of packages or kernels, or what a [`KernelArg`] is. Fails for a text that names
 /// none.
 pub fn named_kernels(texts: &[String], cache_dir: &Path) -> Result<Vec<KernelArg>, KernelError> {
     let mut all: Vec<KernelArg> = Vec::new();
     for text in texts {
         let named = match text.as_str() {
             DEBIAN => packages(cache_dir, |name| name.ends_with(small_suffix())),
-            text if !is_pattern(text) => named_by(text)?,
-            text => match text.strip_prefix(SCHEME) {
-                Some(pattern) => packages(cache_dir, |name| matches(pattern, name)),
-                None => files(Path::new(text)),
+            text => match (text.strip_prefix(SCHEME), is_pattern(text)) {
+                (_, false) => named_by(text)?,
+                (Some(pattern), true) => match pattern.split_once('@') {
+                    Some((pattern, suite)) => of_suite(pattern, suite, cache_dir)?,
+                    None => packages(cache_dir, |name| matches(pattern, name)),
+                },
+                (None, true) => files(Path::new(text)),
             },
         };
         if named.is_empty() {
@@ -137,10 +141,6 @@ fn with_version(mut arg: KernelArg, version: &str, is_found: bool) -> KernelArg 
     arg
 }
 
-const fn own_architecture() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" }
-}
-
 /// How the names of small kernels for this machine end.
 const fn small_suffix() -> &'static str {
     if cfg!(target_arch = "aarch64") { "-cloud-arm64" } else { "-cloud-amd64" }
@@ -164,6 +164,19 @@ fn packages(cache_dir: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<KernelArg
         }
     }
     found
+}
+
+/// Packages of a suite with an image of one version whose name fits.
+fn of_suite(pattern: &str, suite: &str, cache_dir: &Path) -> Result<Vec<KernelArg>, KernelError> {
+    // The suite is a word, as in the name of one package.
+    format!("{SCHEME}x@{suite}").parse::<KernelArg>().map_err(KernelError::NoKernel)?;
+    let archive = Archive::of(None, Some(suite), cache_dir)?;
+    let fits = |arg: &KernelArg| match &arg.sources[..] {
+        [KernelSource::Debian { name, .. }] => matches(pattern, name),
+        _ => false,
+    };
+    let all = in_archive(&archive, &format!("@{suite}")).into_iter().map(|kernel| kernel.arg);
+    Ok(all.filter(fits).collect())
 }
 
 /// What a text without a pattern names: a folder may hold several kernels.

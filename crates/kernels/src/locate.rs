@@ -139,7 +139,7 @@ struct Origin {
 impl Origin {
     fn find(source: &KernelSource, cache: &Shelf) -> Result<Self, KernelError> {
         let (to_fetch, archive) = (Vec::new(), Archive::default());
-        let (name, architecture, version) = match source {
+        let (name, architecture, suite, version) = match source {
             KernelSource::Path(path) if is_package(path) => {
                 let bytes = fs::read(path).map_err(KernelError::io(path))?;
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -151,8 +151,8 @@ impl Origin {
                     "{source}: only packages (deb:NAME, .deb, .rpm) can be in a list"
                 )));
             }
-            KernelSource::Debian { name, architecture, version } => {
-                (name, architecture.as_deref(), version.as_deref())
+            KernelSource::Debian { name, architecture, suite, version } => {
+                (name, architecture.as_deref(), suite.as_deref(), version.as_deref())
             }
         };
         // A cached package is not looked up again: its name stays the same kernel.
@@ -163,9 +163,10 @@ impl Origin {
         if let Some(key) = newest(cache, &start, architecture) {
             return Ok(Self { key, file: None, to_fetch, archive });
         }
-        let archive = Archive::of(architecture, &cache.folder)?;
+        let archive = Archive::of(architecture, suite, &cache.folder)?;
         let names = Names::of(&cache.folder);
-        let asked = format!("{start}{}", architecture.unwrap_or_default());
+        let [of, from] = [architecture, suite].map(Option::unwrap_or_default);
+        let asked = format!("{start}{of}@{from}");
         if let Some(key) = names.find(&asked).filter(|key| cache.find(key).is_some()) {
             return Ok(Self { key, file: None, to_fetch, archive });
         }

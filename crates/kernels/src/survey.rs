@@ -39,7 +39,7 @@ pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<AvailableKernel> 
         found.extend(images(dir, KernelPlace::Folder));
     }
     found.extend(cached(cache_dir));
-    found.extend(Archive::default().image_names().iter().filter_map(|name| downloadable(name)));
+    found.extend(in_archive(&Archive::default(), ""));
     sort(&mut found);
     found
 }
@@ -112,15 +112,20 @@ fn debian_arg(key: &str) -> Option<KernelArg> {
     }
 }
 
+/// The kernels of an archive, of which each name is followed by its place.
+pub(crate) fn in_archive(archive: &Archive, place: &str) -> Vec<AvailableKernel> {
+    archive.image_names().iter().filter_map(|name| downloadable(name, place)).collect()
+}
+
 /// A package with an image of one version, neither debug symbols nor an unsigned twin.
-fn downloadable(name: &str) -> Option<AvailableKernel> {
+fn downloadable(name: &str, place: &str) -> Option<AvailableKernel> {
     let release = name.strip_prefix("linux-image-")?;
     let is_certain = release.split(['-', '+']).next()?.matches('.').count() >= 2;
     let is_other = release.ends_with("-dbg") || release.ends_with("-unsigned");
     if !is_certain || is_other {
         return None;
     }
-    let source: KernelSource = format!("deb:{name}").parse().ok()?;
+    let source: KernelSource = format!("deb:{name}{place}").parse().ok()?;
     Some(AvailableKernel {
         arg: source.into(),
         release: release.to_owned(),
@@ -134,7 +139,7 @@ mod tests {
 
     #[test]
     fn packages_with_an_image_are_listed() {
-        let found = downloadable("linux-image-6.12.117+deb12-cloud-amd64").unwrap();
+        let found = downloadable("linux-image-6.12.117+deb12-cloud-amd64", "").unwrap();
         assert_eq!(found.release, "6.12.117+deb12-cloud-amd64");
         assert_eq!(found.arg.to_string(), "deb:linux-image-6.12.117+deb12-cloud-amd64");
         for name in [
@@ -143,7 +148,7 @@ mod tests {
             "linux-image-cloud-amd64",
             "linux-image-6.12-cloud-amd64",
         ] {
-            assert_eq!(downloadable(name), None, "{name}");
+            assert_eq!(downloadable(name, ""), None, "{name}");
         }
     }
 

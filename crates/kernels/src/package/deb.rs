@@ -29,13 +29,14 @@ pub(crate) fn field<'a>(paragraph: &'a str, name: &str) -> Option<&'a str> {
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
 }
 
-/// Kernel packages in a list of dependencies; the first of alternatives.
+/// Kernel packages in a list of dependencies; the first of alternatives. Since Linux 6.19 Debian has
+/// the list of what is built in, and the configuration, in a `linux-base-` package of the same version.
 pub(crate) fn kernel_parts(depends: &str) -> Vec<String> {
     depends
         .split(',')
         .filter_map(|part| part.trim().split([' ', '(', '|', ':']).next())
         .filter(|name| {
-            ["linux-image-", "linux-modules-", "linux-binary-"]
+            ["linux-image-", "linux-modules-", "linux-binary-", "linux-base-"]
                 .iter()
                 .any(|prefix| name.starts_with(prefix))
         })
@@ -156,10 +157,12 @@ pub(crate) mod tests {
 
     #[test]
     fn dependencies_on_parts_of_kernels_are_found() {
-        let text = "kmod, linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2), linux-modules-6:any | x";
+        let text = "kmod, linux-base (>= 4.3), linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2), \
+                    linux-base-7.3.4-amd64 (= 7.3.4-1), linux-modules-6:any | x";
         let package = deb_of(text, &[]);
         let parts = kernel_parts(&depends(&package));
-        assert_eq!(parts, ["linux-image-6.1.0-56-cloud-amd64", "linux-modules-6"]);
+        let all = ["linux-image-6.1.0-56-cloud-amd64", "linux-base-7.3.4-amd64", "linux-modules-6"];
+        assert_eq!(parts, all);
         assert_eq!(depends(b"!<arch>\n"), "");
     }
 }
