@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{CounterSet, EndStatus, Line, Observation, Run, SampleRecord};
+use model::{Censored, CounterSet, EndStatus, Line, Observation, Run, SampleRecord};
 use serde::Serialize;
 use stats::median;
 
@@ -25,6 +25,10 @@ pub struct FreezeRun {
     /// The sum of all freezes, in seconds; absent without an idle response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen_s: Option<Observation>,
+    /// The least and the most frozen seconds within the time for which the run was planned: they differ if
+    /// it was cut off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frozen_in_plan_s: Option<[f64; 2]>,
     /// The longest freeze, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_s: Option<Observation>,
@@ -106,6 +110,7 @@ pub fn freeze_run(run: &Run) -> Option<FreezeRun> {
     let seconds = |ns: u64| Observation { value: ns as f64 / NS_PER_S, is_lower_bound };
     let lengths = || all.iter().map(|freeze| freeze.to_ns - freeze.from_ns);
     result.frozen_s = Some(seconds(lengths().sum()));
+    result.frozen_in_plan_s = frozen_in_plan_s(run, &samples, &all);
     result.longest_s = Some(seconds(lengths().max().unwrap_or(0)));
     Some(result)
 }
@@ -126,20 +131,37 @@ fn ended_ns(sample: &SampleRecord) -> u64 {
     sample.intended_ns.saturating_add(sample.delay_ns())
 }
 
+/// The freezes within the planned time, which begins with the first response: what was seen of it, and
+/// with all that was not seen as well.
+fn frozen_in_plan_s(run: &Run, samples: &[&SampleRecord], all: &[Freeze]) -> Option<[f64; 2]> {
+    let timing = &run.header.as_ref()?.spec.timing;
+    let planned_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
+    let end_ns = samples.first()?.intended_ns.saturating_add(planned_ns);
+    let of = |freeze: &Freeze| freeze.to_ns.min(end_ns).saturating_sub(freeze.from_ns);
+    let least_ns: u64 = all.iter().map(of).sum();
+    let unseen_ns = end_ns.saturating_sub(ended_ns(samples.last()?));
+    Some([least_ns, least_ns + unseen_ns].map(|ns| ns as f64 / NS_PER_S))
+}
+
 /// The freezes in the order of time, without overlaps. A start that was missed because the response
-/// before it was under way could begin only when that one had ended.
+/// before it was under way could begin only when that one had ended; a response that failed did not
+/// answer, so its freeze lasts until the next one could begin.
 fn freezes(samples: &[&SampleRecord], slow_ns: f64) -> Vec<Freeze> {
     let mut merged: Vec<Freeze> = Vec::new();
     let mut free_from_ns = 0;
-    for sample in samples {
+    for (index, sample) in samples.iter().enumerate() {
         let from_ns = sample.intended_ns.max(free_from_ns);
-        let to_ns = ended_ns(sample);
-        free_from_ns = free_from_ns.max(to_ns);
-        if (to_ns.saturating_sub(from_ns) as f64) <= slow_ns {
+        let ended_ns = ended_ns(sample);
+        let has_failed = sample.censored == Some(Censored::Failed);
+        let next_ns = samples.get(index + 1).filter(|_| has_failed).map_or(0, |it| it.intended_ns);
+        let to_ns = ended_ns.max(next_ns);
+        free_from_ns = free_from_ns.max(ended_ns);
+        let is_slow = (to_ns.saturating_sub(from_ns) as f64) > slow_ns;
+        if !is_slow && !has_failed {
             continue;
         }
         match merged.last_mut() {
-            Some(last) if from_ns <= last.to_ns => last.to_ns = to_ns,
+            Some(last) if from_ns <= last.to_ns => last.to_ns = last.to_ns.max(to_ns),
             _ => merged.push(Freeze { from_ns, to_ns }),
         }
     }

@@ -2,7 +2,7 @@
 
 use model::Observation;
 use serde::Serialize;
-use stats::bounded_median;
+use stats::{bounded_median, median};
 
 use super::measure::FreezeRun;
 
@@ -64,17 +64,26 @@ impl FreezeCell {
         bounded_median(&self.values(|run| run.frozen_s))
     }
 
+    /// The medians over the seeds of the least and the most frozen seconds within the planned time.
+    fn frozen_in_plan_s(&self) -> Option<[f64; 2]> {
+        let ends = || self.runs.iter().filter_map(|run| run.frozen_in_plan_s);
+        let of = |end: usize| median(&ends().map(|it| it[end]).collect::<Vec<_>>());
+        Some([of(0)?, of(1)?])
+    }
+
     /// The median of the longest freeze over the seeds.
     pub fn longest_s(&self) -> Option<Observation> {
         bounded_median(&self.values(|run| run.longest_s))
     }
 
-    /// The least and the most frozen seconds; `None` with fewer than two seeds.
+    /// The least and the most frozen seconds; `None` with fewer than two seeds. Where any run is a lower
+    /// bound, so is the most.
     pub fn range_s(&self) -> Option<(Observation, Observation)> {
         let mut all = self.values(|run| run.frozen_s);
         all.sort_by(|one, other| one.value.total_cmp(&other.value));
+        let is_lower_bound = all.iter().any(|it| it.is_lower_bound);
         match all[..] {
-            [least, .., most] => Some((least, most)),
+            [least, .., most] => Some((least, Observation { is_lower_bound, ..most })),
             _ => None,
         }
     }
@@ -129,20 +138,26 @@ impl FreezeSuiteRuns {
         let name = &self.policies[policy].name;
         let cells = self.scenarios.iter().map(|it| self.cell(kernel, &it.name, name));
         let cells: Vec<Option<&FreezeCell>> = cells.collect();
-        let of = |cell: &Option<&FreezeCell>| -> Option<(Observation, f64)> {
+        let of = |cell: &Option<&FreezeCell>| {
             let cell = (*cell)?;
-            Some((cell.frozen_s()?, cell.wrong_victims()?))
+            Some(InScenario {
+                frozen_s: cell.frozen_s()?,
+                in_plan_s: cell.frozen_in_plan_s()?,
+                wrong_victims: cell.wrong_victims()?,
+            })
         };
-        let scenarios: Vec<Option<(Observation, f64)>> = cells.iter().map(of).collect();
+        let scenarios: Vec<Option<InScenario>> = cells.iter().map(of).collect();
         let known = || scenarios.iter().flatten();
+        let in_plan_s = [0, 1].map(|end: usize| known().map(|it| it.in_plan_s[end]).sum());
         PolicyScore {
             policy,
             is_complete: scenarios.iter().all(Option::is_some),
             frozen_s: Observation {
-                value: known().map(|(frozen, _)| frozen.value).sum(),
-                is_lower_bound: known().any(|(frozen, _)| frozen.is_lower_bound),
+                value: known().map(|it| it.frozen_s.value).sum(),
+                is_lower_bound: known().any(|it| it.frozen_s.is_lower_bound),
             },
-            wrong_victims: known().map(|(_, wrong)| wrong).sum(),
+            in_plan_s,
+            wrong_victims: known().map(|it| it.wrong_victims).sum(),
             deaths: cells.iter().flatten().map(|cell| cell.deaths()).sum(),
             scenarios,
         }
@@ -170,13 +185,23 @@ pub struct PolicyScore {
     pub is_complete: bool,
     /// The sum over the scenarios of the median frozen seconds.
     pub frozen_s: Observation,
+    /// The least and the most of it within the planned time of the runs.
+    pub in_plan_s: [f64; 2],
     /// The sum over the scenarios of the wrong victims per run.
     pub wrong_victims: f64,
     /// Runs in which the machine died.
     pub deaths: usize,
-    /// Frozen seconds and wrong victims in each scenario; absent where it has no result.
+    /// Its results in each scenario; absent where it has none.
     #[serde(skip)]
-    scenarios: Vec<Option<(Observation, f64)>>,
+    scenarios: Vec<Option<InScenario>>,
+}
+
+/// A policy in one scenario.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct InScenario {
+    frozen_s: Observation,
+    in_plan_s: [f64; 2],
+    wrong_victims: f64,
 }
 
 impl PolicyScore {
@@ -198,7 +223,10 @@ impl PolicyScore {
         let both = self.scenarios.iter().zip(&other.scenarios);
         self.deaths <= other.deaths
             && both.into_iter().all(|(one, two)| match (one, two) {
-                (Some(one), Some(two)) => is_at_most(one.0, two.0) && one.1 <= two.1,
+                (Some(one), Some(two)) => {
+                    is_at_most(one.in_plan_s, two.in_plan_s)
+                        && one.wrong_victims <= two.wrong_victims
+                }
                 (Some(_), None) => true,
                 (None, _) => false,
             })
@@ -207,20 +235,16 @@ impl PolicyScore {
     /// Whether it is better in one sum and as good in the other.
     fn is_better_in_sum(&self, other: &Self) -> bool {
         let is_as_good = self.deaths <= other.deaths
-            && is_at_most(self.frozen_s, other.frozen_s)
+            && is_at_most(self.in_plan_s, other.in_plan_s)
             && self.wrong_victims <= other.wrong_victims;
-        let is_equal = self.frozen_s == other.frozen_s
+        let is_equal = self.in_plan_s == other.in_plan_s
             && self.wrong_victims == other.wrong_victims
             && self.deaths == other.deaths;
         self.is_complete && is_as_good && !is_equal
     }
 }
 
-/// Whether a time is certainly at most another one. A lower bound is at most nothing but an equal
-/// bound.
-fn is_at_most(one: Observation, other: Observation) -> bool {
-    match one.is_lower_bound {
-        true => other.is_lower_bound && one.value == other.value,
-        false => one.value <= other.value,
-    }
+/// Whether a time between two ends is certainly at most another one, or has the same ends.
+fn is_at_most(one: [f64; 2], other: [f64; 2]) -> bool {
+    one[1] <= other[0] || one == other
 }

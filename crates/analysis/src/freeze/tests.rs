@@ -148,11 +148,37 @@ fn a_run_without_an_idle_response_has_no_frozen_seconds() {
 }
 
 #[test]
+fn a_response_that_fails_at_once_is_a_freeze_until_the_next_one() {
+    let mut run = run(60, &[], u64::MAX, EndStatus::Complete, NOBODY);
+    for line in &mut run.lines {
+        if let Line::Sample(sample) = line
+            && (20..23).contains(&sample.index)
+        {
+            sample.censored = Some(Censored::Failed);
+            sample.censored_at_ns = sample.completed_ns.take().map(|ns| ns - IDLE_NS + MS);
+        }
+    }
+    let measured = freeze_run(&run).unwrap();
+    assert_eq!((measured.lost, measured.frozen_s), (3, Some(Observation::exact(1.5))));
+}
+
+#[test]
+fn a_range_with_a_bound_in_it_ends_in_a_bound() {
+    let run = |frozen| FreezeRun { frozen_s: Some(frozen), ..FreezeRun::default() };
+    let runs = [Observation::at_least(2.0), Observation::exact(3.0), Observation::exact(1.0)];
+    let cell = FreezeCell { runs: runs.map(run).into(), ..FreezeCell::default() };
+    let range = (Observation::exact(1.0), Observation::at_least(3.0));
+    assert_eq!(cell.range_s(), Some(range));
+}
+
+#[test]
 fn a_probe_that_was_killed_is_a_wrong_victim_and_makes_a_bound() {
     let end_ns = 12 * INTERVAL_NS;
     let measured = freeze_run(&run(60, &[], end_ns, EndStatus::OutOfMemory, [0, 1, 1])).unwrap();
     assert_eq!(measured.victims, Victims { bystanders: 1, probe: 1, ..Victims::default() });
     assert!(measured.frozen_s.unwrap().is_lower_bound);
+    // Of 60 points, 12 half seconds from the first one on were seen.
+    assert_eq!(measured.frozen_in_plan_s, Some([0.0, 24.5]));
     assert_eq!(measured.first_kill_after_s, Some(2.5));
 }
 
@@ -164,6 +190,10 @@ fn policies_are_ranked_and_none_dominates_what_it_surpasses_once() {
         policy: policy.into(),
         runs: vec![FreezeRun {
             frozen_s: Some(frozen),
+            frozen_in_plan_s: Some([
+                frozen.value,
+                if frozen.is_lower_bound { 30.0 } else { frozen.value },
+            ]),
             victims: Victims { bystanders: wrong, ..Victims::default() },
             ..FreezeRun::default()
         }],

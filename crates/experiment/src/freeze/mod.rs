@@ -91,22 +91,8 @@ impl FreezeSuite {
                 if plan.factors.iter().any(|factor| factor.levels.is_empty()) {
                     continue;
                 }
-                match self.round(&plan, folder, driver) {
-                    Ok((cells, interrupted)) => {
-                        cells.into_iter().for_each(|cell| put(&mut outcome.runs.cells, cell));
-                        outcome.interrupted = interrupted;
-                    }
-                    Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
-                        for cell in outcome.runs.cells.iter_mut() {
-                            if (&*cell.kernel, &cell.policy) == (kernel, &policy.name) {
-                                cell.problem = problems.first().cloned();
-                            }
-                        }
-                        problems.first().into_iter().for_each(|why| driver.note(why));
-                    }
-                    Err(error) if error.is_stop() => outcome.interrupted = true,
-                    Err(error) => return Err(error),
-                }
+                outcome.interrupted =
+                    self.rounds(&plan, folder, driver, &mut outcome.runs.cells)?;
                 made.extend(plan.runs().into_iter().map(|(_, run)| run.run_id));
                 self.write(&made, folder)?;
                 if outcome.interrupted {
@@ -122,6 +108,42 @@ impl FreezeSuite {
                 problem().unwrap_or_else(|| "no run has a result".to_owned())
             ))),
             false => Ok(outcome),
+        }
+    }
+
+    /// Runs the scenarios of one kernel and policy, where one of them cannot be set up each by itself;
+    /// returns whether the user stopped it.
+    fn rounds(
+        &self,
+        plan: &Plan,
+        folder: &Path,
+        driver: &mut Driver<'_>,
+        cells: &mut Vec<FreezeCell>,
+    ) -> Result<bool> {
+        match self.round(plan, folder, driver) {
+            Ok((measured, interrupted)) => {
+                measured.into_iter().for_each(|cell| put(cells, cell));
+                Ok(interrupted)
+            }
+            Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
+                let scenarios = &plan.factors[0].levels;
+                if scenarios.len() > 1 {
+                    for level in scenarios {
+                        let mut one = plan.clone();
+                        one.factors[0].levels = vec![level.clone()];
+                        if self.rounds(&one, folder, driver, cells)? {
+                            return Ok(true);
+                        }
+                    }
+                    return Ok(false);
+                }
+                let names = [1, 0, 2].map(|factor: usize| &*plan.factors[factor].levels[0].name);
+                cell_of(cells, names).problem = problems.first().cloned();
+                problems.first().into_iter().for_each(|why| driver.note(why));
+                Ok(false)
+            }
+            Err(error) if error.is_stop() => Ok(true),
+            Err(error) => Err(error),
         }
     }
 
