@@ -17,6 +17,12 @@ const CONFIDENCE: f64 = 0.95;
 const LEAST_PART: u64 = 1000;
 /// From this part on, what is not known is printed.
 const NOTED: f64 = 0.01;
+/// From this part of the elapsed time on a CPU on, the function that has most of it is named.
+const BUSY: f64 = 0.1;
+/// From so many records a second on, two for each time that a thread leaves its CPU, recording them costs
+/// 3 % of the time or more (docs/profile.md).
+const NOTED_RECORDS_HZ: u64 = 20_000;
+const NS_PER_S: u64 = 1_000_000_000;
 const MOST_TASKS: usize = 5;
 /// Rows of the result on one screen.
 const BRIEF_FUNCTIONS: usize = 8;
@@ -241,8 +247,10 @@ fn time_sentences(
             function.interval.map_or_else(String::new, |it| format!(" {}", in_percent(it)));
         format!(", {}{interval} of it in {}", format::share(function.share), function.counts.name)
     });
-    // Where it waits for most of its time, that is what matters.
-    let first = first.filter(|_| waiting <= on_cpu).unwrap_or_default();
+    // Where it hardly executes, what it waits for matters. Idle threads may wait for many times the time
+    // that passes.
+    let is_busy = waiting <= on_cpu || share(on_cpu, profile.elapsed_ns) > BUSY;
+    let first = first.filter(|_| is_busy).unwrap_or_default();
     let mut all = vec![format!("{} on a CPU in {elapsed}{first}", format_duration(on_cpu))];
     if let Some(wait) = waits.first() {
         let part = format::share(share(wait.ns, waiting));
@@ -284,6 +292,14 @@ fn notes(view: &SampledView<'_>) -> Vec<String> {
         notes.push(format!(
             "{} of the call stacks are cut off: their beginning is not known.",
             format::share(share(profile.truncated, profile.samples))
+        ));
+    }
+    let records_hz = profile.records.saturating_mul(NS_PER_S) / profile.elapsed_ns.max(1);
+    if records_hz >= NOTED_RECORDS_HZ {
+        notes.push(format!(
+            "Its threads left their CPUs about {} times a second, and recording this costs 2 to 3 us \
+             each time: it was slower than unobserved.",
+            format::grouped(records_hz / 2)
         ));
     }
     if profile.lost.is_none() {
