@@ -1,9 +1,11 @@
 //! `thrashlab freeze`: how long a machine is gone when memory runs out, and who dies.
 
+mod advise;
+
 use std::path::PathBuf;
 
-use clap::Args;
-use experiment::{FreezeSuite, Policy, Scenario};
+use clap::{Args, Subcommand};
+use experiment::{FreezeSuite, Policy, Scenario, freeze_results};
 use model::shown::quoted;
 use render::format;
 use report::{freeze_document, freeze_list_document};
@@ -23,15 +25,52 @@ Examples:
   thrashlab freeze mine.toml --policy mine-too.toml -o freeze.html
   thrashlab freeze --everything --seeds 3 hours
   thrashlab freeze --list
+  thrashlab freeze advise       which settings help a machine as this one
+  thrashlab freeze show docs/freeze/suite.json -o suite.html
 
 Each run fills the memory of a small deterministic machine, so it repeats to
 the byte, needs no root, and does nothing to this machine. A stopped suite
 continues when the same command is run again.
 What is measured, and how to write a scenario: docs/freeze.md.";
 
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  thrashlab freeze show results.json
+  thrashlab freeze show results.json --details
+  thrashlab freeze show results.json -o page.html";
+
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct FreezeArgs {
+    #[command(subcommand)]
+    command: Option<FreezeCommand>,
+
+    #[command(flatten)]
+    new: NewArgs,
+}
+
+#[derive(Subcommand)]
+enum FreezeCommand {
+    /// Show which settings the suite supports for this machine; changes nothing
+    #[command(after_help = advise::EXAMPLES)]
+    Advise(advise::AdviseArgs),
+    /// Print results again, or write their page
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(ShowArgs),
+}
+
+#[derive(Args)]
+struct ShowArgs {
+    /// What `thrashlab freeze --json` wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args)]
+struct NewArgs {
     /// What fills memory: names of --list, or files (TOML) [default: leak tail]
     #[arg(value_name = "SCENARIO", conflicts_with = "suite")]
     scenarios: Vec<String>,
@@ -73,9 +112,15 @@ pub(crate) struct FreezeArgs {
 impl FreezeArgs {
     /// Whether it only prints what this program has.
     pub(crate) fn reads_files(&self) -> bool {
-        self.list
+        match self.command {
+            Some(FreezeCommand::Show(_)) => true,
+            Some(FreezeCommand::Advise(_)) => false,
+            None => self.new.list,
+        }
     }
+}
 
+impl NewArgs {
     /// The command that repeats it.
     fn command(&self) -> String {
         let mut words = vec!["thrashlab freeze".to_owned()];
@@ -91,6 +136,18 @@ impl FreezeArgs {
 }
 
 pub(crate) fn freeze(args: &FreezeArgs) -> Result<()> {
+    match &args.command {
+        Some(FreezeCommand::Advise(args)) => advise::advise(args),
+        Some(FreezeCommand::Show(args)) => {
+            let runs = freeze_results(&args.file).map_err(failure)?;
+            let command = format!("thrashlab freeze show {}", quoted(&args.file.to_string_lossy()));
+            show(&freeze_document(&runs, &command, false), &args.output)
+        }
+        None => new_freezes(&args.new),
+    }
+}
+
+fn new_freezes(args: &NewArgs) -> Result<()> {
     if args.list {
         return show(&freeze_list_document(everything()?.listed()), &args.output);
     }
@@ -118,7 +175,7 @@ pub(crate) fn freeze(args: &FreezeArgs) -> Result<()> {
     Ok(())
 }
 
-fn suite(args: &FreezeArgs) -> Result<FreezeSuite> {
+fn suite(args: &NewArgs) -> Result<FreezeSuite> {
     let mut suite = everything()?;
     if !args.suite {
         suite.scenarios = Scenario::choose(&args.scenarios).map_err(failure)?;

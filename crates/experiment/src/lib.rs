@@ -41,7 +41,9 @@ pub use driver::{Driver, DriverOptions};
 pub use error::ExperimentError;
 pub use event::Event;
 pub use experiment::{Experiment, PlanChanges};
-pub use freeze::{DEFAULT_KERNEL, FreezeOutcome, FreezeSuite, Policy, Scenario};
+pub use freeze::{
+    DEFAULT_KERNEL, FreezeOutcome, FreezeSuite, Policy, Scenario, freeze_results, known_freezes,
+};
 pub use history::{KernelHistory, RequestedKernels, Suite, history_folder, read_history};
 pub use job::{TypedJob, as_planned, size_of};
 pub use limit::{LimitArgs, limit, names_live_group};

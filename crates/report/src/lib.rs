@@ -51,7 +51,7 @@ pub use experiment::{
     against_itself_document, cells_document, dataset_document, death_blocks, plan_document,
 };
 pub use footprint_document::footprint_document;
-pub use freeze::{freeze_document, freeze_list_document};
+pub use freeze::{AdviceView, freeze_advice_document, freeze_document, freeze_list_document};
 pub use history::history_document;
 pub use job::job_document;
 pub use matrix_document::matrix_document;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Censored, CounterSet, EndStatus, Line, Observation, Run, SampleRecord};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use stats::median;
 
 /// A response is slow if it takes more than this many times the idle median.
@@ -13,7 +13,7 @@ const NS_PER_S: f64 = 1e9;
 const LOAD: &str = "load";
 
 /// How one run froze, and who died in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreezeRun {
     /// Its seed.
     pub seed: u64,
@@ -23,14 +23,22 @@ pub struct FreezeRun {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_s: Option<f64>,
     /// The sum of all freezes, in seconds; absent without an idle response.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "read_observation",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub frozen_s: Option<Observation>,
     /// The least and the most frozen seconds within the time for which the run was planned: they differ if
     /// it was cut off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frozen_in_plan_s: Option<[f64; 2]>,
     /// The longest freeze, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "read_observation",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub longest_s: Option<Observation>,
     /// Responses that were due.
     pub responses: usize,
@@ -51,7 +59,7 @@ pub struct FreezeRun {
 }
 
 /// Processes that the kernel killed for lack of memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Victims {
     /// Processes that filled memory.
     pub offenders: u64,
@@ -61,6 +69,22 @@ pub struct Victims {
     pub probe: u64,
     /// Processes that are none of these.
     pub others: u64,
+}
+
+/// An observation as JSON has it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Exact(f64),
+    AtLeast { at_least: f64 },
+}
+
+fn read_observation<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Observation>, D::Error> {
+    let written = Option::<Written>::deserialize(from)?;
+    Ok(written.map(|it| match it {
+        Written::Exact(value) => Observation::exact(value),
+        Written::AtLeast { at_least } => Observation::at_least(at_least),
+    }))
 }
 
 impl Victims {

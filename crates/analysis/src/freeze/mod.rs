@@ -11,9 +11,13 @@
 //! that has it. Every process that the kernel killed is counted once: as an offender, a bystander, the
 //! probe, or another process.
 
+mod advice;
+mod machine;
 mod measure;
 mod ranking;
 
+pub use advice::{Advice, Effect};
+pub use machine::{Change, MachineNow};
 pub use measure::{FreezeRun, Victims, freeze_run};
 pub use ranking::{
     FreezeCell, FreezePolicy, FreezeRanking, FreezeScenario, FreezeSuiteRuns, PolicyScore,

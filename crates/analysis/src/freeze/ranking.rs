@@ -1,13 +1,13 @@
 //! The policies of a suite, from the one under which the machine freezes shortest.
 
 use model::Observation;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stats::{bounded_median, median};
 
 use super::measure::FreezeRun;
 
 /// All runs of a suite on one or several kernels.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreezeSuiteRuns {
     /// The kernels by name.
     pub kernels: Vec<String>,
@@ -20,7 +20,7 @@ pub struct FreezeSuiteRuns {
 }
 
 /// What fills memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreezeScenario {
     /// Its name.
     pub name: String,
@@ -32,7 +32,7 @@ pub struct FreezeScenario {
 }
 
 /// Settings under test.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreezePolicy {
     /// Its name.
     pub name: String,
@@ -43,7 +43,7 @@ pub struct FreezePolicy {
 }
 
 /// The runs of one combination.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreezeCell {
     /// The kernel's name.
     pub kernel: String,

@@ -20,7 +20,7 @@ use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
 use crate::laboratory::Laboratory;
 use crate::plan::{Design, Order, Plan, PlanError, PlanFactor, PlanLevel, plan_text};
-use crate::results_folder::{named_or, write_manifest};
+use crate::results_folder::{named_or, read_as, write_manifest};
 use crate::run_result::run_of;
 use crate::typed::Setting;
 
@@ -35,6 +35,23 @@ const SCENARIO: &str = "scenario";
 pub const DEFAULT_KERNEL: &str = "default";
 /// Length of the hash that distinguishes suites.
 const HASH_LETTERS: usize = 8;
+
+/// The results that a file has, as `--json` of `freeze` writes them. Fails with the file's name.
+pub fn freeze_results(path: &Path) -> Result<FreezeSuiteRuns> {
+    read_as(path, results)
+}
+
+/// The results of this program's suite: `docs/freeze/`.
+pub fn known_freezes() -> Result<FreezeSuiteRuns> {
+    results(include_str!("../../../../docs/freeze/suite.json"))
+}
+
+fn results(text: &str) -> Result<FreezeSuiteRuns> {
+    serde_json::from_str(text).map_err(|error| {
+        let next = "it is a file that `thrashlab freeze --json` wrote";
+        ExperimentError::WrongUse(format!("not the results of freezes: {error}; {next}"))
+    })
+}
 
 /// Scenarios under policies on kernels.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! Freezes as a document: who freezes how long under which policy, and the lists of both.
 
+mod advice;
 mod sentences;
 mod table;
 
@@ -7,6 +8,7 @@ use analysis::freeze::{FreezeRanking, FreezeSuiteRuns};
 use render::{Block, Document, Section, Table, Verdict, format};
 use serde::Serialize;
 
+pub use advice::{AdviceView, freeze_advice_document};
 use sentences::{conclusion, legend, of_reference, reading};
 use table::{details_table, matrix_table, one_scenario_table};
 

@@ -1,0 +1,229 @@
+//! The machine that is advised: which policy of a suite it has, which kernel is nearest to its own, and
+//! what it would have to change for another policy.
+
+use std::collections::BTreeMap;
+
+use super::ranking::{FreezePolicy, FreezeSuiteRuns};
+
+/// The files of the changes.
+const SYSCTLS: &str = "/etc/sysctl.d/90-freeze.conf";
+const SWAPS: &str = "/etc/fstab";
+const ZRAM: &str = "/etc/systemd/zram-generator.conf";
+const AT_BOOT: &str = "/etc/tmpfiles.d/90-freeze.conf";
+const UNIT: &str = "a drop-in of the unit (systemctl edit UNIT)";
+/// The free memory that the kernel keeps has another size on each machine.
+const MIN_FREE: &str = "vm.min_free_kbytes";
+const SYSCTL: &str = "sysctl.";
+
+/// What a machine has now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MachineNow {
+    /// The release of its kernel.
+    pub kernel: String,
+    /// Devices of its swap, each as `/proc/swaps` names it.
+    pub swaps: Vec<String>,
+    /// Its sysctls by name, as far as they can be read.
+    pub sysctls: BTreeMap<String, String>,
+}
+
+/// Lines of a file that a policy would change, each with `+` or `-`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The file.
+    pub file: String,
+    /// The lines.
+    pub lines: Vec<String>,
+}
+
+impl MachineNow {
+    /// The kernel of a suite that is nearest: the newest that is not newer, else the oldest.
+    pub fn nearest_kernel<'a>(&self, runs: &'a FreezeSuiteRuns) -> Option<&'a str> {
+        let own = version(&self.kernel);
+        let not_newer = runs.kernels.iter().filter(|it| version(it) <= own);
+        let nearest = not_newer.max_by_key(|it| version(it));
+        nearest.or_else(|| runs.kernels.iter().min_by_key(|it| version(it))).map(String::as_str)
+    }
+
+    /// The policy of a suite that the machine has: by its swap, and by its swappiness. The first one
+    /// where none fits.
+    pub fn policy<'a>(&self, runs: &'a FreezeSuiteRuns) -> Option<&'a FreezePolicy> {
+        let has = |setting: String| {
+            move |it: &&FreezePolicy| it.settings.len() == 1 && it.settings[0] == setting
+        };
+        let has_zram = |it: &&FreezePolicy| it.settings.iter().any(|it| it.ends_with("=zram"));
+        let swappiness = self.sysctls.get("vm.swappiness");
+        let swappiness = swappiness.map(|it| format!("sysctl.vm.swappiness={it}"));
+        let fitting = if self.swaps.is_empty() {
+            runs.policies.iter().find(has("subject.swap=0".to_owned()))
+        } else if self.has_zram() {
+            runs.policies.iter().find(has_zram)
+        } else {
+            swappiness.and_then(|setting| runs.policies.iter().find(has(setting)))
+        };
+        fitting.or_else(|| runs.policies.first())
+    }
+
+    /// What would have to be changed for a policy; nothing if it has all of it.
+    pub fn changes(&self, policy: &FreezePolicy) -> Vec<Change> {
+        let mut changes: Vec<Change> = Vec::new();
+        let mut add =
+            |file: &str, lines: Vec<String>| match changes.iter_mut().find(|it| it.file == file) {
+                Some(change) => change.lines.extend(lines),
+                None => changes.push(Change { file: file.to_owned(), lines }),
+            };
+        let is_zram = policy.settings.iter().any(|it| it.ends_with("=zram"));
+        for setting in &policy.settings {
+            let Some((name, value)) = setting.split_once('=') else { continue };
+            let (name, value) = (name.trim(), value.trim());
+            if let Some(name) = name.strip_prefix(SYSCTL) {
+                let lines = self.sysctl(name, value);
+                if !lines.is_empty() {
+                    add(SYSCTLS, lines);
+                }
+                continue;
+            }
+            match name {
+                "subject.swap" if value == "0" && !self.swaps.is_empty() => {
+                    add(SWAPS, self.without_swaps());
+                }
+                "subject.swap" if value != "0" && !is_zram => {
+                    add(SWAPS, vec![format!("+/swapfile none swap sw 0 0  # {}", policy.about)]);
+                }
+                "subject.disk.model" if is_zram && !self.has_zram() => {
+                    add(ZRAM, vec!["+[zram0]".to_owned(), "+zram-size = ram".to_owned()]);
+                    if !self.swaps.is_empty() {
+                        add(SWAPS, self.without_swaps());
+                    }
+                }
+                "subject.lru_gen" => {
+                    let word = if value == "on" { "y" } else { "n" };
+                    add(AT_BOOT, vec![format!("+w /sys/kernel/mm/lru_gen/enabled - - - - {word}")]);
+                }
+                "subject.lru_gen.min_ttl_ms" => {
+                    add(
+                        AT_BOOT,
+                        vec![format!("+w /sys/kernel/mm/lru_gen/min_ttl_ms - - - - {value}")],
+                    );
+                }
+                "memory.high" => {
+                    add(
+                        UNIT,
+                        vec!["+[Service]".to_owned(), format!("+MemoryHigh={value} of MemoryMax")],
+                    );
+                }
+                _ => {}
+            }
+        }
+        changes
+    }
+
+    /// The lines for a sysctl; none if the machine has its value.
+    fn sysctl(&self, name: &str, value: &str) -> Vec<String> {
+        let now = self.sysctls.get(name);
+        let wanted = match (name, now.and_then(|now| now.parse::<u64>().ok())) {
+            // What the suite sets is four times what its machine has by itself.
+            (MIN_FREE, Some(now)) => now.saturating_mul(4).to_string(),
+            _ => value.to_owned(),
+        };
+        if now == Some(&wanted) {
+            return Vec::new();
+        }
+        let before = now.map(|now| format!("-{name} = {now}"));
+        before.into_iter().chain([format!("+{name} = {wanted}")]).collect()
+    }
+
+    fn without_swaps(&self) -> Vec<String> {
+        self.swaps.iter().map(|device| format!("-{device} none swap …")).collect()
+    }
+
+    fn has_zram(&self) -> bool {
+        self.swaps.iter().any(|device| device.contains("zram"))
+    }
+}
+
+/// The first two numbers of a kernel's name: `deb:linux-image-6.12.117+deb12` is (6, 12).
+fn version(name: &str) -> (u32, u32) {
+    let words = name.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let number = |word: &str| {
+        let mut parts = word.split('.').map(str::parse::<u32>);
+        Some((parts.next()?.ok()?, parts.next()?.ok()?))
+    };
+    words.filter_map(number).next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(name: &str, settings: &[&str]) -> FreezePolicy {
+        let settings = settings.iter().map(|it| (*it).to_owned()).collect();
+        FreezePolicy { name: name.to_owned(), about: String::new(), settings }
+    }
+
+    fn suite() -> FreezeSuiteRuns {
+        FreezeSuiteRuns {
+            kernels: [
+                "deb:linux-image-6.1.0-56-cloud-amd64",
+                "deb:linux-image-6.12.117+deb12",
+                "7.3",
+            ]
+            .map(str::to_owned)
+            .into(),
+            policies: vec![
+                policy("kernel", &[]),
+                policy("no-swap", &["subject.swap=0"]),
+                policy("zram", &["subject.swap=48M", "subject.disk.model=zram"]),
+                policy("swappiness-10", &["sysctl.vm.swappiness=10"]),
+            ],
+            ..FreezeSuiteRuns::default()
+        }
+    }
+
+    fn machine(kernel: &str, swaps: &[&str], swappiness: &str) -> MachineNow {
+        let swappiness = ("vm.swappiness".to_owned(), swappiness.to_owned());
+        MachineNow {
+            kernel: kernel.to_owned(),
+            swaps: swaps.iter().map(|it| (*it).to_owned()).collect(),
+            sysctls: [swappiness].into(),
+        }
+    }
+
+    #[test]
+    fn the_nearest_kernel_is_not_newer_if_there_is_one() {
+        let suite = suite();
+        let nearest = |release: &str| machine(release, &[], "60").nearest_kernel(&suite);
+        assert_eq!(nearest("6.8.0-1-generic"), Some("deb:linux-image-6.1.0-56-cloud-amd64"));
+        assert_eq!(nearest("6.12.48-amd64"), Some("deb:linux-image-6.12.117+deb12"));
+        assert_eq!(nearest("9.0"), Some("7.3"));
+        assert_eq!(nearest("5.4.0"), Some("deb:linux-image-6.1.0-56-cloud-amd64"));
+    }
+
+    #[test]
+    fn a_machine_has_the_policy_of_its_swap() {
+        let suite = suite();
+        let has = |swaps: &[&str], swappiness: &str| {
+            machine("6.1", swaps, swappiness).policy(&suite).unwrap().name.clone()
+        };
+        assert_eq!(has(&[], "60"), "no-swap");
+        assert_eq!(has(&["/dev/zram0"], "180"), "zram");
+        assert_eq!(has(&["/dev/sda2"], "10"), "swappiness-10");
+        assert_eq!(has(&["/dev/sda2"], "60"), "kernel");
+    }
+
+    #[test]
+    fn changes_are_those_that_the_machine_lacks() {
+        let now = machine("6.1", &["/dev/sda2"], "60");
+        let lines = |policy: &FreezePolicy| -> Vec<String> {
+            now.changes(policy).into_iter().flat_map(|change| change.lines).collect()
+        };
+        let [_, no_swap, zram, swappiness] = &suite().policies[..] else { panic!() };
+        assert_eq!(lines(no_swap), ["-/dev/sda2 none swap …"]);
+        assert_eq!(lines(zram), ["+[zram0]", "+zram-size = ram", "-/dev/sda2 none swap …"]);
+        assert_eq!(lines(swappiness), ["-vm.swappiness = 60", "+vm.swappiness = 10"]);
+        assert!(lines(&policy("same", &["sysctl.vm.swappiness=60"])).is_empty());
+        let mut keeps = now.clone();
+        keeps.sysctls.insert(MIN_FREE.to_owned(), "11000".to_owned());
+        let reserve = keeps.changes(&policy("reserve", &["sysctl.vm.min_free_kbytes=5120"]));
+        assert_eq!(reserve[0].lines[1], "+vm.min_free_kbytes = 44000");
+    }
+}

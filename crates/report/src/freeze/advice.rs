@@ -1,0 +1,164 @@
+//! Advice against freezes as a document: which settings a suite supports for a machine, what is better
+//! and worse with them, and what they change.
+
+use analysis::freeze::{Advice, Effect, FreezeSuiteRuns, MachineNow};
+use render::{Block, Document, Section, Tone, Verdict, format};
+use serde::Serialize;
+
+use super::table::{per_run, seconds};
+
+/// Policies on one screen.
+const MOST: usize = 2;
+/// Scenarios that a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// What advice rests on.
+pub struct AdviceView<'a> {
+    /// The suite that supports it.
+    pub runs: &'a FreezeSuiteRuns,
+    /// The machine.
+    pub machine: &'a MachineNow,
+    /// The machine in words.
+    pub about: &'a str,
+    /// Scenarios that matter for its use.
+    pub scenarios: &'a [String],
+}
+
+/// The unrounded figures of a document.
+#[derive(Serialize)]
+struct Figures {
+    kernel: String,
+    reference: String,
+    scenarios: Vec<String>,
+    advice: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    policy: String,
+    #[serde(flatten)]
+    advice: Advice,
+    changes: Vec<(String, Vec<String>)>,
+}
+
+/// What a suite supports for a machine; `None` if the suite has no kernel or no policy.
+pub fn freeze_advice_document(view: &AdviceView<'_>) -> Option<Document<'static>> {
+    let AdviceView { runs, machine, scenarios, .. } = view;
+    let kernel = machine.nearest_kernel(runs)?;
+    let reference = machine.policy(runs)?;
+    let about = format!(
+        "This machine: {}. In the suite that is the policy {} with the kernel {kernel}; {}.",
+        view.about,
+        reference.name,
+        format::counted(scenarios.len(), "scenario")
+    );
+    let row = |advice: Advice| {
+        let policy = &runs.policies[advice.policy];
+        let changes = machine.changes(policy).into_iter().map(|it| (it.file, it.lines));
+        Row { policy: policy.name.clone(), changes: changes.collect(), advice }
+    };
+    let rows = runs.advice(kernel, scenarios, &reference.name).into_iter().map(row);
+    // What the machine has already is no advice.
+    let rows: Vec<Row> = rows.filter(|row| !row.changes.is_empty()).collect();
+    let title = |row: &Row| format!("{}: {}", row.policy, runs.policies[row.advice.policy].about);
+    let verdicts = vec![conclusion(&rows)];
+    let section = |(index, row): (usize, &Row)| {
+        Section::new(&format!("advice-{}", index + 1), &title(row), of_policy(row))
+    };
+    let sections = rows.iter().enumerate().map(section).collect();
+    let mut on_screen = vec![Block::Sentence(about.clone())];
+    for row in rows.iter().take(MOST) {
+        on_screen.push(Block::Sentence(title(row)));
+        on_screen.extend(of_policy(row));
+    }
+    let remarks = remarks(runs);
+    let more = rows.len().saturating_sub(MOST);
+    let more = (more > 0).then(|| format!("{more} more: --details."));
+    on_screen.push(Block::Notes(remarks.iter().cloned().chain(more).collect()));
+    let brief = Document { verdicts: verdicts.clone(), blocks: on_screen, ..Document::default() };
+    let document = Document {
+        title: "Advice against freezes".to_owned(),
+        verdicts,
+        blocks: vec![Block::Sentence(about), Block::Notes(remarks)],
+        sections,
+        ..Document::default()
+    };
+    let figures = Figures {
+        kernel: kernel.to_owned(),
+        reference: reference.name.clone(),
+        scenarios: scenarios.to_vec(),
+        advice: rows,
+    };
+    Some(document.with_brief(brief).with_data(figures))
+}
+
+fn conclusion(rows: &[Row]) -> Verdict {
+    let free: Vec<String> =
+        rows.iter().filter(|it| it.advice.worse.is_empty()).map(|it| it.policy.clone()).collect();
+    let (text, tone) = match (rows.is_empty(), free.is_empty()) {
+        (true, _) => (
+            "No setting of the suite is certainly better than what this machine has.".to_owned(),
+            Tone::Plain,
+        ),
+        (false, true) => (
+            "Each setting that shortens freezes has a price in another scenario.".to_owned(),
+            Tone::Unknown,
+        ),
+        (false, false) => {
+            let verbs = if free.len() == 1 {
+                "shortens freezes, and lengthens"
+            } else {
+                "shorten freezes, and lengthen"
+            };
+            (format!("{} {verbs} none.", format::and(free)), Tone::Better)
+        }
+    };
+    Verdict { text, tone }
+}
+
+/// What is better and worse with a policy, and what it changes.
+fn of_policy(row: &Row) -> Vec<Block> {
+    let Advice { better, worse, alike, .. } = &row.advice;
+    let mut lines = vec![format!("Better: {}.", effects(better))];
+    if !worse.is_empty() {
+        lines.push(format!("Worse: {}.", effects(worse)));
+    }
+    if *alike > 0 {
+        lines.push(format!("Not told apart: {}.", format::counted(*alike, "scenario")));
+    }
+    let mut blocks = vec![Block::List(lines)];
+    for (file, lines) in &row.changes {
+        blocks.push(Block::Verbatim(format!("{file}\n  {}", lines.join("\n  "))));
+    }
+    blocks
+}
+
+fn effects(all: &[Effect]) -> String {
+    let effect = |it: &Effect| {
+        let [before, after] = it.frozen_s.map(|frozen| seconds(&frozen));
+        let [killed_before, killed_after] = it.wrong_victims.map(per_run);
+        let killed = match it.wrong_victims[0] == it.wrong_victims[1] {
+            true => String::new(),
+            false => format!(" ({killed_after} wrong victims instead of {killed_before})"),
+        };
+        format!("{}, {after} instead of {before}{killed}", it.scenario)
+    };
+    let mut named: Vec<String> = all.iter().take(MOST_NAMED).map(effect).collect();
+    let more = all.len().saturating_sub(MOST_NAMED);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    named.join("; ")
+}
+
+/// What the advice does not know.
+fn remarks(runs: &FreezeSuiteRuns) -> Vec<String> {
+    let seeds = runs.cells.iter().map(|cell| cell.runs.len()).max().unwrap_or(0);
+    vec![
+        format!(
+            "Better and worse: by a third or more in all of {}, or more wrong victims. The suite's \
+             machine has 48 MB and a slow disk, and its time is that of instructions, so expect the \
+             direction, not the seconds.",
+            format::counted(seeds, "seed")
+        ),
+        "Nothing was changed. - are lines that are there now, + those to add.".to_owned(),
+    ]
+}
