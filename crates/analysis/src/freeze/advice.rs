@@ -3,7 +3,7 @@
 //!
 //! A policy is better in a scenario if all its seeds are frozen for at most two thirds of the shortest time
 //! of the reference, within the planned time of the runs: less is nothing that a user feels. What is
-//! closer or overlaps is not told apart, so a small suite supports little, and what it supports is not
+//! closer or overlaps counts as alike, so a small suite supports little, and what it supports is not
 //! chance alone: with three seeds of each, equal policies are in this order in at most one of twenty cases,
 //! by the number of orders of six runs.
 
@@ -25,7 +25,7 @@ pub struct Advice {
     pub better: Vec<Effect>,
     /// Scenarios in which it is frozen for a longer time, or more processes are killed wrongly.
     pub worse: Vec<Effect>,
-    /// Scenarios in which both are not told apart.
+    /// Scenarios in which both are alike.
     pub alike: usize,
 }
 

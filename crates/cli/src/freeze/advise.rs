@@ -55,7 +55,7 @@ pub(super) struct AdviseArgs {
 /// What a machine is for.
 #[derive(Clone, Copy, ValueEnum)]
 enum Purpose {
-    /// A leak, a greedy program, a build beside the user's work
+    /// A leak, a greedy program, a build next to the user's work
     Desktop,
     /// Builds, many processes, a full tmpfs
     Ci,

@@ -58,7 +58,7 @@ pub fn freeze_advice_document(view: &AdviceView<'_>) -> Option<Document<'static>
         Row { policy: policy.name.clone(), changes: changes.collect(), advice }
     };
     let rows = runs.advice(kernel, scenarios, &reference.name).into_iter().map(row);
-    // What the machine has already is no advice.
+    // What the machine has already is left out.
     let rows: Vec<Row> = rows.filter(|row| !row.changes.is_empty()).collect();
     let title = |row: &Row| format!("{}: {}", row.policy, runs.policies[row.advice.policy].about);
     let verdicts = vec![conclusion(&rows)];
@@ -124,7 +124,7 @@ fn of_policy(row: &Row) -> Vec<Block> {
         lines.push(format!("Worse: {}.", effects(worse)));
     }
     if *alike > 0 {
-        lines.push(format!("Not told apart: {}.", format::counted(*alike, "scenario")));
+        lines.push(format!("Alike: {}.", format::counted(*alike, "scenario")));
     }
     let mut blocks = vec![Block::List(lines)];
     for (file, lines) in &row.changes {
