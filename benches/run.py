@@ -21,6 +21,7 @@ import memory
 import memory_job
 import noise_floor
 import peers
+import profile_cost
 import sample_cost
 import section
 import start_up
@@ -35,6 +36,7 @@ ALL = {
     "sample_cost": sample_cost,
     "idle_cost": idle_cost,
     "instrument": instrument,
+    "profile_cost": profile_cost,
     "watch_cost": watch_cost,
     "black_box": black_box,
     "memory": memory,

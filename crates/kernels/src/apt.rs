@@ -9,6 +9,8 @@ use crate::KernelError;
 use crate::package::deb::{field, kernel_parts};
 
 const NEAR_COUNT: usize = 4;
+/// The package of a kernel's configuration, where it is apart from the image.
+const BASE: &str = "linux-base-";
 /// The folder of indexes for other architectures, and how long one is good for.
 pub(crate) const INDEX_DIR: &str = ".apt";
 /// The folder of an index's lists.
@@ -150,8 +152,13 @@ impl Archive {
         let mut next = 0;
         while let Some(package) = found.get(next) {
             for part in package.kernel_parts.clone() {
-                if !found.iter().any(|package| package.name == part) {
-                    found.push(self.show(&part, None)?);
+                if found.iter().any(|package| package.name == part) {
+                    continue;
+                }
+                match self.show(&part, None) {
+                    // In 6.18 this is only a name that the package of the image provides.
+                    Err(KernelError::NoKernel(_)) if part.starts_with(BASE) => {}
+                    other => found.push(other?),
                 }
             }
             next += 1;

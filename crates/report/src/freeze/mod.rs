@@ -1,6 +1,7 @@
 //! Freezes as a document: who freezes how long under which policy, and the lists of both.
 
 mod advice;
+mod front;
 mod sentences;
 mod table;
 
@@ -9,6 +10,7 @@ use render::{Block, Document, Section, Table, Verdict, format};
 use serde::Serialize;
 
 pub use advice::{AdviceView, freeze_advice_document};
+use front::front_chart;
 use sentences::{conclusion, legend, of_reference, reading};
 use table::{details_table, matrix_table, one_scenario_table};
 
@@ -49,8 +51,9 @@ pub fn freeze_document<'a>(
             _ => format!("Each scenario with the kernel {kernel}"),
         };
         let tables = runs.scenarios.iter().map(|it| details_table(runs, kernel, it, ranking));
-        let tables = tables.map(Block::Table).collect();
-        sections.push(Section::new(&format!("kernel-{}", index + 1), &title, tables));
+        let front = front_chart(runs, ranking, index).map(|it| Block::Chart(Box::new(it)));
+        let blocks = front.into_iter().chain(tables.map(Block::Table)).collect();
+        sections.push(Section::new(&format!("kernel-{}", index + 1), &title, blocks));
     }
     blocks.push(Block::Notes(legend(runs)));
     blocks.push(Block::Notes(reading()));
