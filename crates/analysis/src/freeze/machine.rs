@@ -95,6 +95,9 @@ impl MachineNow {
                         add(SWAPS, self.without_swaps());
                     }
                 }
+                "subject.disk.compressor" if !self.has_zram() => {
+                    add(ZRAM, vec![format!("+compression-algorithm = {value}")]);
+                }
                 "subject.lru_gen" => {
                     let word = if value == "on" { "y" } else { "n" };
                     add(AT_BOOT, vec![format!("+w /sys/kernel/mm/lru_gen/enabled - - - - {word}")]);
