@@ -6,7 +6,7 @@ and by peers, if they are installed. perf is measured with stack copies as it ta
 `--call-graph dwarf`, with frame pointers (`-g`), and with `--switch-events`, the records by which
 waiting is exact.
 
-Run: python3 benches/profile_cost.py [BINARY]; about four minutes. It needs cc.
+Run: python3 benches/profile_cost.py [BINARY]; about five minutes. It needs cc.
 
 How to read it: elapsed time of the program itself, which it prints, over that of its run alone in
 the same turn; the median of the turns, and their range. The programs do the same number of steps
@@ -30,7 +30,7 @@ __attribute__((noinline)) static void work(long n) { for (long i = 0; i < n; i++
 int main(void) {
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
-    for (int i = 0; i < 1000; i++) work(1000000);
+    for (int i = 0; i < 5000; i++) work(1000000);
     clock_gettime(CLOCK_MONOTONIC, &to);
     printf("took %.6f\n", to.tv_sec - from.tv_sec + (to.tv_nsec - from.tv_nsec) / 1e9);
     return 0;
