@@ -37,9 +37,12 @@ fn printed(text: &str) -> Option<String> {
 #[test]
 fn results_are_shown_and_give_advice() {
     let text = printed(RESULTS).unwrap();
-    for words in
-        ["frozen for ≥33.0s under leak", "it does not boot", "no-swap shortens freezes", "-/dev/sda2"]
-    {
+    for words in [
+        "frozen for ≥33.0s under leak",
+        "it does not boot",
+        "no-swap shortens freezes",
+        "-/dev/sda2",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
