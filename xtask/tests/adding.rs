@@ -121,9 +121,11 @@ fn copy(from: &Path, to: &Path) {
         if NOT_COPIED.iter().any(|folder| name == *folder) {
             continue;
         }
+        let (path, target) = (entry.path(), to.join(name));
         match kind.is_dir() {
-            true => copy(&entry.path(), &to.join(name)),
-            false => copy_file(&entry.path(), &to.join(name)),
+            _ if kind.is_symlink() => copy_link(&path, &target),
+            true => copy(&path, &target),
+            false => copy_file(&path, &target),
         }
     }
 }
@@ -154,9 +156,7 @@ fn share(from: &Path, to: &Path, is_left_out: &dyn Fn(&str) -> bool) {
         let kind = entry.file_type().unwrap();
         match kind.is_dir() {
             _ if is_left_out(&entry.file_name().to_string_lossy()) => {}
-            _ if kind.is_symlink() => {
-                std::os::unix::fs::symlink(fs::read_link(path).unwrap(), target).unwrap();
-            }
+            _ if kind.is_symlink() => copy_link(&path, &target),
             true => share(&path, &target, &|_| false),
             false if path.extension().is_some_and(|end| end == "rlib" || end == "rmeta") => {
                 fs::hard_link(path, target).unwrap();
@@ -164,6 +164,10 @@ fn share(from: &Path, to: &Path, is_left_out: &dyn Fn(&str) -> bool) {
             false => copy_file(&path, &target),
         }
     }
+}
+
+fn copy_link(from: &Path, to: &Path) {
+    std::os::unix::fs::symlink(fs::read_link(from).unwrap(), to).unwrap();
 }
 
 /// Copies a file with its time, so that cargo does not build again what is the same.
