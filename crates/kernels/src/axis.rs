@@ -33,8 +33,8 @@ pub struct OrderedKernel {
 }
 
 /// The kernels that these texts name, each once: `debian`, `deb:` with `*` and `?`, also of another
-/// suite (`deb:*-cloud-amd64@trixie-backports`), a pattern of files, a folder of packages or kernels, or what a [`KernelArg`] is. Fails for a text that names
-/// none.
+/// suite (`deb:*-cloud-amd64@trixie-backports`), a pattern of files, a folder of packages or kernels,
+/// or what a [`KernelArg`] is. Fails for a text that names none.
 pub fn named_kernels(texts: &[String], cache_dir: &Path) -> Result<Vec<KernelArg>, KernelError> {
     let mut all: Vec<KernelArg> = Vec::new();
     for text in texts {

@@ -11,7 +11,8 @@ use crate::screen::screen;
 use crate::skip::skip;
 use crate::support::{Fixture, is_root, sandbox_works};
 
-/// Reads the pages of a file in another order than theirs, several times.
+/// Reads the pages of a file in another order than theirs, several times: few, so that below the limit it
+/// is slower by a few times, and does not end by a timeout on any disk.
 const READER: &str = r#"
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -26,7 +27,7 @@ int main(int count, char **arguments) {
     unsigned char *data = mmap(0, size, PROT_READ, MAP_SHARED, file, 0);
     if (data == MAP_FAILED) return 1;
     madvise(data, size, MADV_RANDOM);
-    for (int round = 0; round < 20; round++) reads_keys(data, size);
+    for (int round = 0; round < 5; round++) reads_keys(data, size);
     return 0;
 }
 "#;
@@ -122,18 +123,14 @@ fn functions_that_were_inlined_are_named_where_the_program_has_their_names() {
         let finished = fixture.finish(fixture.thrashlab("profile --json -- ./inlined"));
         assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
         let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
-        let share = |name: &str, field: &str| {
+        // On a busy machine the kernel's part of a function's time is considerable.
+        let share = |name: &str| {
             let all = profile["functions"].as_array().unwrap();
             let found = all.iter().find(|it| it["name"] == format!("{name} [inlined]"));
-            found.map(|it| it[field].as_f64().unwrap() / profile["on_cpu_ns"].as_f64().unwrap())
+            let ns = |it: &Value| it["with_callees"].as_f64().unwrap();
+            found.map(|it| ns(it) / profile["on_cpu_ns"].as_f64().unwrap())
         };
-        let callees = "with_callees";
-        [
-            share("adds", "own"),
-            share("takes", "own"),
-            share("both", callees),
-            share("works", callees),
-        ]
+        ["adds", "takes", "both", "works"].map(share)
     };
     let [adds, takes, both, works] = functions(&["-O2", "-g"]).map(Option::unwrap);
     // Some 200 samples: five standard errors are 0.16.
