@@ -54,7 +54,7 @@ pub(crate) struct Archive {
     /// Apt's configuration, where it is not that of this machine.
     config: Option<PathBuf>,
     /// What follows a package's name in the text of its kernel: `:arm64@sid`.
-    place: String,
+    pub(crate) place: String,
     suite: Option<String>,
 }
 
@@ -209,7 +209,6 @@ impl Archive {
         command.arg(version.map_or_else(|| name.to_owned(), |version| format!("{name}={version}")));
         let output = run(&mut command, name)?;
         AptPackage::parse(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
-            let of = &self.place;
             let version = version.map_or_else(String::new, |version| format!("={version}"));
             let near = match near(name, self.image_names()) {
                 near if near.is_empty() => String::new(),
@@ -227,7 +226,10 @@ impl Archive {
                                        name another suite, as in deb:NAME@trixie-backports"
                     .to_owned(),
             };
-            KernelError::NoKernel(format!("deb:{name}{of}{version}: no such package; {near}{next}"))
+            KernelError::NoKernel(format!(
+                "deb:{name}{}{version}: no such package; {near}{next}",
+                self.place
+            ))
         })
     }
 }

@@ -39,7 +39,7 @@ pub fn named_kernels(texts: &[String], cache_dir: &Path) -> Result<Vec<KernelArg
     let mut all: Vec<KernelArg> = Vec::new();
     for text in texts {
         let named = match text.as_str() {
-            DEBIAN => packages(cache_dir, |name| name.ends_with(small_suffix())),
+            DEBIAN => packages(cache_dir, |name| name.ends_with(&small_suffix())),
             text => match (text.strip_prefix(SCHEME), is_pattern(text)) {
                 (_, false) => named_by(text)?,
                 (Some(pattern), true) => match pattern.split_once('@') {
@@ -142,8 +142,8 @@ fn with_version(mut arg: KernelArg, version: &str, is_found: bool) -> KernelArg 
 }
 
 /// How the names of small kernels for this machine end.
-const fn small_suffix() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "-cloud-arm64" } else { "-cloud-amd64" }
+fn small_suffix() -> String {
+    format!("-cloud-{}", own_architecture())
 }
 
 /// Packages with an image of one version whose name fits, those of the cache with their versions.
@@ -175,7 +175,7 @@ fn of_suite(pattern: &str, suite: &str, cache_dir: &Path) -> Result<Vec<KernelAr
         [KernelSource::Debian { name, .. }] => matches(pattern, name),
         _ => false,
     };
-    let all = in_archive(&archive, &format!("@{suite}")).into_iter().map(|kernel| kernel.arg);
+    let all = in_archive(&archive).into_iter().map(|kernel| kernel.arg);
     Ok(all.filter(fits).collect())
 }
 

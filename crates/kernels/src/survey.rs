@@ -39,7 +39,7 @@ pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<AvailableKernel> 
         found.extend(images(dir, KernelPlace::Folder));
     }
     found.extend(cached(cache_dir));
-    found.extend(in_archive(&Archive::default(), ""));
+    found.extend(in_archive(&Archive::default()));
     sort(&mut found);
     found
 }
@@ -112,9 +112,9 @@ fn debian_arg(key: &str) -> Option<KernelArg> {
     }
 }
 
-/// The kernels of an archive, of which each name is followed by its place.
-pub(crate) fn in_archive(archive: &Archive, place: &str) -> Vec<AvailableKernel> {
-    archive.image_names().iter().filter_map(|name| downloadable(name, place)).collect()
+/// The kernels of an archive.
+pub(crate) fn in_archive(archive: &Archive) -> Vec<AvailableKernel> {
+    archive.image_names().iter().filter_map(|name| downloadable(name, &archive.place)).collect()
 }
 
 /// A package with an image of one version, neither debug symbols nor an unsigned twin.

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::ranking::{FreezePolicy, FreezeSuiteRuns};
 
 /// The files of the changes.
@@ -27,10 +29,10 @@ pub struct MachineNow {
 }
 
 /// Lines of a file that a policy would change, each with `+` or `-`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The file.
-    pub file: String,
+    pub file: &'static str,
     /// The lines.
     pub lines: Vec<String>,
 }
@@ -50,13 +52,12 @@ impl MachineNow {
         let has = |setting: String| {
             move |it: &&FreezePolicy| it.settings.len() == 1 && it.settings[0] == setting
         };
-        let has_zram = |it: &&FreezePolicy| it.settings.iter().any(|it| it.ends_with("=zram"));
         let swappiness = self.sysctls.get("vm.swappiness");
         let swappiness = swappiness.map(|it| format!("sysctl.vm.swappiness={it}"));
         let fitting = if self.swaps.is_empty() {
             runs.policies.iter().find(has("subject.swap=0".to_owned()))
         } else if self.has_zram() {
-            runs.policies.iter().find(has_zram)
+            runs.policies.iter().find(|it| has_zram(it))
         } else {
             swappiness.and_then(|setting| runs.policies.iter().find(has(setting)))
         };
@@ -66,58 +67,48 @@ impl MachineNow {
     /// What would have to be changed for a policy; nothing if it has all of it.
     pub fn changes(&self, policy: &FreezePolicy) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
-        let mut add =
-            |file: &str, lines: Vec<String>| match changes.iter_mut().find(|it| it.file == file) {
+        for (file, lines) in policy.settings.iter().flat_map(|it| self.lines(policy, it)) {
+            match changes.iter_mut().find(|change| change.file == file) {
                 Some(change) => change.lines.extend(lines),
-                None => changes.push(Change { file: file.to_owned(), lines }),
-            };
-        let is_zram = policy.settings.iter().any(|it| it.ends_with("=zram"));
-        for setting in &policy.settings {
-            let Some((name, value)) = setting.split_once('=') else { continue };
-            let (name, value) = (name.trim(), value.trim());
-            if let Some(name) = name.strip_prefix(SYSCTL) {
-                let lines = self.sysctl(name, value);
-                if !lines.is_empty() {
-                    add(SYSCTLS, lines);
-                }
-                continue;
-            }
-            match name {
-                "subject.swap" if value == "0" && !self.swaps.is_empty() => {
-                    add(SWAPS, self.without_swaps());
-                }
-                "subject.swap" if value != "0" && !is_zram => {
-                    add(SWAPS, vec![format!("+/swapfile none swap sw 0 0  # {}", policy.about)]);
-                }
-                "subject.disk.model" if is_zram && !self.has_zram() => {
-                    add(ZRAM, vec!["+[zram0]".to_owned(), "+zram-size = ram".to_owned()]);
-                    if !self.swaps.is_empty() {
-                        add(SWAPS, self.without_swaps());
-                    }
-                }
-                "subject.disk.compressor" if !self.has_zram() => {
-                    add(ZRAM, vec![format!("+compression-algorithm = {value}")]);
-                }
-                "subject.lru_gen" => {
-                    let word = if value == "on" { "y" } else { "n" };
-                    add(AT_BOOT, vec![format!("+w /sys/kernel/mm/lru_gen/enabled - - - - {word}")]);
-                }
-                "subject.lru_gen.min_ttl_ms" => {
-                    add(
-                        AT_BOOT,
-                        vec![format!("+w /sys/kernel/mm/lru_gen/min_ttl_ms - - - - {value}")],
-                    );
-                }
-                "memory.high" => {
-                    add(
-                        UNIT,
-                        vec!["+[Service]".to_owned(), format!("+MemoryHigh={value} of MemoryMax")],
-                    );
-                }
-                _ => {}
+                None => changes.push(Change { file, lines }),
             }
         }
+        changes.retain(|change| !change.lines.is_empty());
         changes
+    }
+
+    /// The lines for one setting of a policy, by file.
+    fn lines(&self, policy: &FreezePolicy, setting: &str) -> Vec<(&'static str, Vec<String>)> {
+        let Some((name, value)) = setting.split_once('=') else { return Vec::new() };
+        let (name, value) = (name.trim(), value.trim());
+        if let Some(name) = name.strip_prefix(SYSCTL) {
+            return vec![(SYSCTLS, self.sysctl(name, value))];
+        }
+        let wants_zram = has_zram(policy);
+        let at_boot = |file: &str, value: &str| {
+            vec![(AT_BOOT, vec![format!("+w /sys/kernel/mm/lru_gen/{file} - - - - {value}")])]
+        };
+        match name {
+            "subject.swap" if value == "0" => vec![(SWAPS, self.without_swaps())],
+            "subject.swap" if !wants_zram => {
+                vec![(SWAPS, vec![format!("+/swapfile none swap sw 0 0  # {}", policy.about)])]
+            }
+            "subject.disk.model" if wants_zram && !self.has_zram() => vec![
+                (ZRAM, vec!["+[zram0]".to_owned(), "+zram-size = ram".to_owned()]),
+                (SWAPS, self.without_swaps()),
+            ],
+            "subject.disk.compressor" if !self.has_zram() => {
+                vec![(ZRAM, vec![format!("+compression-algorithm = {value}")])]
+            }
+            "subject.lru_gen" => at_boot("enabled", if value == "on" { "y" } else { "n" }),
+            "subject.lru_gen.min_ttl_ms" => at_boot("min_ttl_ms", value),
+            "memory.high" => {
+                let share = value.trim_end_matches(" x limit");
+                let high = format!("+MemoryHigh=…  # {share} of MemoryMax");
+                vec![(UNIT, vec!["+[Service]".to_owned(), high])]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The lines for a sysctl; none if the machine has its value.
@@ -142,6 +133,11 @@ impl MachineNow {
     fn has_zram(&self) -> bool {
         self.swaps.iter().any(|device| device.contains("zram"))
     }
+}
+
+/// Whether swap is in compressed memory with a policy.
+fn has_zram(policy: &FreezePolicy) -> bool {
+    policy.settings.iter().any(|setting| setting.ends_with("=zram"))
 }
 
 /// The first two numbers of a kernel's name: `deb:linux-image-6.12.117+deb12` is (6, 12).
@@ -224,6 +220,8 @@ mod tests {
         assert_eq!(lines(zram), ["+[zram0]", "+zram-size = ram", "-/dev/sda2 none swap …"]);
         assert_eq!(lines(swappiness), ["-vm.swappiness = 60", "+vm.swappiness = 10"]);
         assert!(lines(&policy("same", &["sysctl.vm.swappiness=60"])).is_empty());
+        let high = lines(&policy("high", &["memory.high = 0.8 x limit"]));
+        assert_eq!(high[1], "+MemoryHigh=…  # 0.8 of MemoryMax");
         let mut keeps = now.clone();
         keeps.sysctls.insert(MIN_FREE.to_owned(), "11000".to_owned());
         let reserve = keeps.changes(&policy("reserve", &["sysctl.vm.min_free_kbytes=5120"]));

@@ -154,8 +154,12 @@ impl FreezeSuite {
                     }
                     return Ok(false);
                 }
-                let names = [1, 0, 2].map(|factor: usize| &*plan.factors[factor].levels[0].name);
-                cell_of(cells, names).problem = problems.first().cloned();
+                let only = |name: &str| {
+                    let factor = plan.factors.iter().find(|factor| factor.name == name);
+                    factor.map_or("", |factor| &factor.levels[0].name)
+                };
+                cell_of(cells, [KERNEL, SCENARIO, POLICY].map(only)).problem =
+                    problems.first().cloned();
                 problems.first().into_iter().for_each(|why| driver.note(why));
                 Ok(false)
             }

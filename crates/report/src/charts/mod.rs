@@ -91,16 +91,17 @@ kinds! {
     counters "counters" "counters" "What the kernel counted, run by run";
 }
 
+/// The name of a chart among several of a kind, unique in a document.
+pub(crate) fn numbered(name: &str, index: usize) -> String {
+    if index == 0 { name.to_owned() } else { format!("{name}-{}", index + 1) }
+}
+
 impl Kind {
     /// The charts of this kind, with unique names.
     pub(crate) fn charts(&self, data: &Data<'_>) -> Vec<Chart> {
         let chart = |(index, (parts, table)): (usize, (Value, Table))| {
             let chart = chart(self.name, self.title, self.template, (&parts, table));
-            let name = match index {
-                0 => self.name.to_owned(),
-                _ => format!("{}-{}", self.name, index + 1),
-            };
-            Chart { name, ..chart }
+            Chart { name: numbered(self.name, index), ..chart }
         };
         let has_values = |(parts, _): &(Value, Table)| {
             parts["values"].as_array().is_some_and(|it| !it.is_empty())

@@ -1,7 +1,7 @@
 //! Advice against freezes as a document: which settings a suite supports for a machine, what is better
 //! and worse with them, and what they change.
 
-use analysis::freeze::{Advice, Effect, FreezeSuiteRuns, MachineNow};
+use analysis::freeze::{Advice, Change, Effect, FreezeSuiteRuns, MachineNow};
 use render::{Block, Document, Section, Tone, Verdict, format};
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ struct Row {
     policy: String,
     #[serde(flatten)]
     advice: Advice,
-    changes: Vec<(String, Vec<String>)>,
+    changes: Vec<Change>,
 }
 
 /// What a suite supports for a machine; `None` if the suite has no kernel or no policy.
@@ -54,8 +54,7 @@ pub fn freeze_advice_document(view: &AdviceView<'_>) -> Option<Document<'static>
     );
     let row = |advice: Advice| {
         let policy = &runs.policies[advice.policy];
-        let changes = machine.changes(policy).into_iter().map(|it| (it.file, it.lines));
-        Row { policy: policy.name.clone(), changes: changes.collect(), advice }
+        Row { policy: policy.name.clone(), changes: machine.changes(policy), advice }
     };
     let rows = runs.advice(kernel, scenarios, &reference.name).into_iter().map(row);
     // What the machine has already is left out.
@@ -127,7 +126,7 @@ fn of_policy(row: &Row) -> Vec<Block> {
         lines.push(format!("Alike: {}.", format::counted(*alike, "scenario")));
     }
     let mut blocks = vec![Block::List(lines)];
-    for (file, lines) in &row.changes {
+    for Change { file, lines } in &row.changes {
         blocks.push(Block::Verbatim(format!("{file}\n  {}", lines.join("\n  "))));
     }
     blocks

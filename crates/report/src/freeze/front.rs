@@ -6,6 +6,7 @@ use render::{Cell, Chart, Table};
 use serde_json::{Value, json};
 
 use super::table::{per_run, seconds};
+use crate::charts::numbered;
 
 const TEMPLATE: &str = include_str!("../../charts/front.vl.json");
 
@@ -39,7 +40,6 @@ pub(super) fn front_chart(
             Cell::from(if is_front { "no" } else { "yes" }),
         ]);
     }
-    let name = if index == 0 { "front".to_owned() } else { format!("front-{}", index + 1) };
-    let parts = json!({ "values": values });
-    Some(chart(&name, "Frozen seconds and wrong victims", TEMPLATE, (&parts, table)))
+    let (name, title) = (numbered("front", index), "Frozen seconds and wrong victims");
+    Some(chart(&name, title, TEMPLATE, (&json!({ "values": values }), table)))
 }
