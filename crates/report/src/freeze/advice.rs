@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::table::{per_run, seconds};
 
-/// Policies on one screen.
-const MOST: usize = 2;
+/// What the lines of files are.
+const UNCHANGED: &str = "Nothing was changed: - are lines that are there now, + those to add.";
 /// Scenarios that a sentence names.
 const MOST_NAMED: usize = 3;
 
@@ -65,20 +65,15 @@ pub fn freeze_advice_document(view: &AdviceView<'_>) -> Option<Document<'static>
         Section::new(&format!("advice-{}", index + 1), &title(row), of_policy(row))
     };
     let sections = rows.iter().enumerate().map(section).collect();
-    let mut on_screen = vec![Block::Sentence(about.clone())];
-    for row in rows.iter().take(MOST) {
-        on_screen.push(Block::Sentence(title(row)));
-        on_screen.extend(of_policy(row));
-    }
-    let remarks = remarks(runs);
-    let more = rows.len().saturating_sub(MOST);
-    let more = (more > 0).then(|| format!("{more} more: --details."));
-    on_screen.push(Block::Notes(remarks.iter().cloned().chain(more).collect()));
-    let brief = Document { verdicts: verdicts.clone(), blocks: on_screen, ..Document::default() };
+    let brief = Document {
+        verdicts: verdicts.clone(),
+        blocks: on_screen(&about, rows.first().map(|row| (title(row), of_policy(row))), rows.len()),
+        ..Document::default()
+    };
     let document = Document {
         title: "Advice against freezes".to_owned(),
         verdicts,
-        blocks: vec![Block::Sentence(about), Block::Notes(remarks)],
+        blocks: vec![Block::Sentence(about), Block::Notes(remarks(runs))],
         sections,
         ..Document::default()
     };
@@ -89,6 +84,21 @@ pub fn freeze_advice_document(view: &AdviceView<'_>) -> Option<Document<'static>
         advice: rows,
     };
     Some(document.with_brief(brief).with_data(figures))
+}
+
+/// The machine and the first policy, of so many.
+fn on_screen(about: &str, first: Option<(String, Vec<Block>)>, all: usize) -> Vec<Block> {
+    let mut blocks = vec![Block::Sentence(about.to_owned())];
+    if let Some((title, of_policy)) = first {
+        blocks.push(Block::Sentence(title));
+        blocks.extend(of_policy);
+    }
+    let more = match all.saturating_sub(1) {
+        0 => "What it rests on: --details.".to_owned(),
+        more => format!("{more} more, and what they rest on: --details."),
+    };
+    blocks.push(Block::Notes(vec![format!("{UNCHANGED} {more}")]));
+    blocks
 }
 
 fn conclusion(rows: &[Row]) -> Verdict {
@@ -158,6 +168,6 @@ fn remarks(runs: &FreezeSuiteRuns) -> Vec<String> {
              direction, not the seconds.",
             format::counted(seeds, "seed")
         ),
-        "Nothing was changed. - are lines that are there now, + those to add.".to_owned(),
+        UNCHANGED.to_owned(),
     ]
 }
