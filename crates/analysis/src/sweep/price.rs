@@ -71,6 +71,11 @@ impl Priced {
         let PriceSettings { price, most } = settings;
         let mut by_level = rows::by_level(curve);
         by_level.reverse();
+        // A bound that was left out, as something took longer, shows neither a cost nor a death.
+        for (_, points) in &mut by_level {
+            points.retain(|point| point.cost.is_some() || !point.is_lower_bound);
+        }
+        by_level.retain(|(_, points)| !points.is_empty());
         let costs: Vec<Vec<f64>> =
             by_level.iter().map(|(_, points)| rows::costs(points.iter().copied())).collect();
         let deaths = |index: usize| by_level[index].1.len() - costs[index].len();

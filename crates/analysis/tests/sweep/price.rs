@@ -224,6 +224,29 @@ fn a_drift_after_the_first_runs_is_not_a_knee_far_above_the_size() {
 }
 
 #[test]
+fn a_run_that_was_cut_off_before_what_another_one_took_is_not_a_death() {
+    let point = |level: f64, cost: f64, is_lower_bound: bool| Point {
+        level,
+        cost: Some(cost),
+        is_lower_bound,
+        ..Point::default()
+    };
+    // The second run without a limit took longer than runs below were waited for.
+    let points = vec![
+        point(128.0, 0.1, false),
+        point(128.0, 1.2, false),
+        point(64.0, 0.5, false),
+        point(32.0, 1.0, true),
+    ];
+    let mut curve = Curve { points, ..Curve::default() };
+    curve.leave_out_small_bounds();
+    let priced = Priced::of(&curve, PriceSettings::default(), 0.95).unwrap();
+    assert_eq!(priced.death, None);
+    let levels: Vec<f64> = priced.levels.iter().map(|it| it.level).collect();
+    assert_eq!(levels, [128.0, 64.0], "what it costs there is not known");
+}
+
+#[test]
 fn work_that_dies_without_a_limit_is_not_searched() {
     let work = Work { needs: 1e12, dies: 1.0, ..USUAL };
     let (curve, found) = search(work, 20, 1);

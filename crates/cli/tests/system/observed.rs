@@ -1,6 +1,7 @@
 //! Runs that are observed by samples: what a command does, and what it waits for below a limit.
 
 use std::fs;
+use std::io::Write as _;
 use std::process::Command;
 
 use serde_json::Value;
@@ -44,11 +45,16 @@ fn a_limit_names_what_is_read_again_below_it_and_by_which_function() {
         return skip(NAME, "this user cannot make sandboxes here");
     }
     compile(&fixture, "reader.c", READER, &["-O1", "-g"]);
-    fs::write(fixture.path().join("keys"), vec![7; KEYS_BYTES]).unwrap();
+    let mut keys = fs::File::create(fixture.path().join("keys")).unwrap();
+    keys.write_all(&vec![7; KEYS_BYTES]).unwrap();
+    // What is not written yet stays in memory, and the first run would be none of a cold file.
+    keys.sync_all().unwrap();
     let cold = "dd if=keys iflag=nocache count=0 status=none";
     let words =
         ["limit", "--range", "128M..16M", "--budget", "6", "--work-dir", "work", "-o", "found"];
-    let words = [&words[..], &["--prepare", cold, "--", "./reader", "keys"]].concat();
+    // However slow the disk is, no run is cut off.
+    let command = ["--most", "1000", "--prepare", cold, "--", "./reader", "keys"];
+    let words = [&words[..], &command].concat();
     let shown = screen(&fixture, &words);
     let observed = "pages read from a device";
     assert!(shown.contains(observed) && shown.contains("data of keys, by reads_keys"), "{shown}");
