@@ -9,7 +9,7 @@ const RANKS: &[&[&str]] = &[
     &["model", "steady", "sys"],
     &["jobs", "keep", "render"],
     &["stats", "counters", "workloads", "instrument", "kernels", "roots", "trace"],
-    &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
+    &["agent", "analysis", "doctor", "footprint", "kernel-build", "mmu", "sun4"],
     &["curves", "profile", "simulated"],
     &["playground", "profile-plugin", "report", "sampler", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],

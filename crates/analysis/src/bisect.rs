@@ -21,7 +21,7 @@ pub enum Measured {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The first step with values like the last one; if only the last one fails, the first that
-    /// fails.
+    /// fails, and if only the first one fails, the first that does not.
     Change,
     /// The first failing step, even if the last one does not fail.
     Failure,
@@ -57,6 +57,8 @@ pub struct BisectResult {
     pub failed: Vec<(usize, String)>,
     /// Whether the answer is the first failing step instead of a change of values.
     pub by_outcome: bool,
+    /// Whether that is the first step that does not fail, as the first of all does.
+    pub is_repair: bool,
     /// How often a command gave each verdict that decides; `None` if no command judged.
     pub verdicts: Option<usize>,
     /// A step that a command judged good and bad, so that there is no answer.
@@ -114,16 +116,18 @@ pub fn bisect_exactly<E>(
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
     let mut found = BisectResult::default();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
-    if let Measured::Failed(why) = first {
-        return Err(BisectError::Senseless(format!(
-            "the first step fails already ({why}): begin with one that does not, or put the steps \
-             in the other order to find the first one that does not fail"
-        )));
-    }
-    match (target, &last) {
-        (_, Measured::Failed(_)) => found.by_outcome = true,
-        (Target::Failure, _) => return found.first_failure(steps, measure),
-        (Target::Change, _) => {}
+    match (&first, target, &last) {
+        (Measured::Failed(_), Target::Change, Measured::Values(_)) => {
+            (found.by_outcome, found.is_repair) = (true, true);
+        }
+        (Measured::Failed(why), ..) => {
+            return Err(BisectError::Senseless(format!(
+                "the first step fails already ({why}): begin with one that does not"
+            )));
+        }
+        (_, _, Measured::Failed(_)) => found.by_outcome = true,
+        (_, Target::Failure, _) => return found.first_failure(steps, measure),
+        (_, Target::Change, _) => {}
     }
     if first == last && first != Measured::Judged(Outcome::Bad) {
         found.no_change = true;
@@ -136,7 +140,7 @@ pub fn bisect_exactly<E>(
             let alike = || BisectError::EndsAlike(first.clone(), last.clone());
             Some(means.filter(|_| are_apart(first, last)).ok_or_else(alike)?)
         }
-        (_, Measured::Failed(_)) => None,
+        (_, Measured::Failed(_)) | (Measured::Failed(_), _) => None,
         (Measured::Judged(Outcome::Good), Measured::Judged(Outcome::Bad)) => None,
         (first, last) => {
             let (first, last) = (in_words(first), in_words(last));
@@ -147,16 +151,13 @@ pub fn bisect_exactly<E>(
         }
     };
     while let Some(step) = search.next() {
-        let outcome = match (found.measure(step, measure)?, means) {
-            (Measured::Values(values), Some((good, bad))) => {
-                let value = stats::mean(&values).unwrap_or(f64::NAN);
-                let is_bad = (value - bad).abs() < (value - good).abs();
-                if is_bad { Outcome::Bad } else { Outcome::Good }
-            }
-            (Measured::Values(_), None) if found.by_outcome => Outcome::Good,
-            (Measured::Failed(_), None) if found.by_outcome => Outcome::Bad,
-            (Measured::Judged(outcome), _) => outcome,
-            _ => Outcome::Skip,
+        let outcome = match found.measure(step, measure)? {
+            Measured::Judged(outcome) => outcome,
+            measured => match found.is_like_last(&measured, means) {
+                Some(true) => Outcome::Bad,
+                Some(false) => Outcome::Good,
+                None => Outcome::Skip,
+            },
         };
         search.record(step, outcome).map_err(BisectError::senseless)?;
     }
@@ -223,6 +224,29 @@ pub fn bisect_noisily<E>(
 }
 
 impl BisectResult {
+    /// Whether what was measured is like the last step rather than like the first, of `steps` steps;
+    /// `None` where it cannot be told.
+    pub fn resembles_last(&self, measured: &Measured, steps: usize) -> Option<bool> {
+        let mean = |step: usize| {
+            let (_, values) = self.values.iter().find(|(known, _)| *known == step)?;
+            stats::mean(values)
+        };
+        let means = if self.by_outcome { None } else { mean(0).zip(mean(steps - 1)) };
+        self.is_like_last(measured, means)
+    }
+
+    fn is_like_last(&self, measured: &Measured, means: Option<(f64, f64)>) -> Option<bool> {
+        match (measured, means) {
+            (Measured::Values(values), Some((first, last))) => {
+                let value = stats::mean(values)?;
+                Some((value - last).abs() < (value - first).abs())
+            }
+            (Measured::Values(_), None) if self.by_outcome => Some(self.is_repair),
+            (Measured::Failed(_), None) if self.by_outcome => Some(!self.is_repair),
+            _ => None,
+        }
+    }
+
     /// If neither end fails, measures every step until one does.
     fn first_failure<E>(mut self, steps: usize, measure: Measure<E>) -> Searched<E> {
         self.by_outcome = true;
@@ -405,6 +429,20 @@ mod tests {
             panic!("the first step fails");
         };
         assert!(why.contains("fails already (the kernel died: BUG"), "{why}");
+    }
+
+    #[test]
+    fn the_first_step_that_does_not_fail_is_found_where_only_the_first_ones_do() {
+        for repaired in 1..16 {
+            let mut measure = dying(0..repaired);
+            let found = bisect_exactly(16, Target::Change, 1, &mut measure).unwrap();
+            assert_eq!(found.changed, Some((repaired, repaired)));
+            assert!(found.by_outcome && found.is_repair);
+            let dead = Measured::Failed(String::new());
+            assert_eq!(found.resembles_last(&dead, 16), Some(false));
+            assert_eq!(found.resembles_last(&Measured::Values(vec![1.0]), 16), Some(true));
+        }
+        assert!(bisect_exactly(4, Target::Change, 1, &mut dying(0..4)).is_err(), "all fail");
     }
 
     #[test]

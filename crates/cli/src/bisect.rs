@@ -1,14 +1,17 @@
 //! `thrashlab bisect`: the step of an axis at which something changed.
 
 use analysis::bisect::{Axis, BisectResult};
-use clap::Args;
-use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
+use clap::{ArgGroup, Args};
+use experiment::{
+    Bisection, Check, CommandSteps, Driver, ExperimentError, KernelSteps, LevelSteps, Steps,
+    StepsOfKernels, StepsOfPlan,
+};
 use profile::Difference;
 use report::{bisect_document, difference_blocks};
 use stats::NoisySettings;
 
 use crate::by_function::difference_if_possible;
-use crate::laboratory::{LabArgs, drive, failure};
+use crate::laboratory::{LabArgs, drive};
 use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
 use crate::{Failure, Result};
@@ -21,6 +24,14 @@ Examples:
                         commits, each built by the plan's `build`
   thrashlab bisect --range 1..128 --run './measure.sh {level}'
                         the last line that a command prints is its measurement
+  thrashlab bisect --kernel-git ~/linux v6.11..v6.12 --set load=largewrite
+                        commits of a kernel, each built as a guest needs it
+  thrashlab bisect --kernel-patches deb:linux-source-6.1=6.1.190-1 \\
+      deb:linux-source-6.1=6.1.192-1 --set load=largewrite
+                        the file of the newer source that did it, or the patch
+                        of a folder with a list `series`
+  thrashlab bisect --kernel-config deb:linux-image-6.1.0-56-cloud-amd64 my.config
+                        the option, or those that do it together
   thrashlab bisect --values a,b,c,d --run './is-it-bad.sh {level}' --exit-code
                         as `git bisect run`: 0 good, 125 skip, else bad
 
@@ -31,13 +42,24 @@ them reaches 95 %. A step that cannot be built is skipped. What was measured
 before is not measured again.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    group(
+        ArgGroup::new("axis")
+            .args(["plan", "run", "kernel_git", "kernel_patches", "kernel_config"])
+            .multiple(true)
+            .required(true)
+    ),
+)]
 pub(crate) struct BisectArgs {
     #[command(flatten)]
     of_plan: StepsOfPlan,
 
     #[command(flatten)]
     of_command: CommandSteps,
+
+    #[command(flatten)]
+    of_kernels: StepsOfKernels,
 
     /// Confidence of the answer: the probability at which the search ends
     #[arg(long, value_name = "P", default_value_t = 0.95)]
@@ -65,26 +87,67 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
         drift: !args.no_drift,
         ..NoisySettings::default()
     };
-    let steps: Box<dyn Steps> = match &args.of_command.run {
-        None => Box::new(LevelSteps::new(args.of_plan.clone()).map_err(failure)?),
-        Some(_) => Box::new(args.of_command.clone().named().map_err(failure)?),
-    };
-    let mut bisection = Bisection { steps, settings };
     let mut progress = args.lab.progress()?;
-    let found = drive(&args.lab.options, &mut progress, |driver| bisection.run(driver))?;
+    let (bisection, found, checks) = drive(&args.lab.options, &mut progress, |driver| {
+        let mut bisection = Bisection { steps: args.steps(driver)?, settings };
+        let found = bisection.run(driver)?;
+        let checks = match single_step(&found) {
+            Some(step) => bisection.steps.check(&found, step, driver)?,
+            None => Vec::new(),
+        };
+        Ok((bisection, found, checks))
+    })?;
     let axis = bisection.steps.axis();
     let mut document = bisect_document(&found, &axis);
+    for check in &checks {
+        document.push(sentence(check, &axis));
+    }
     let functions = functions(&bisection, &found, &progress)?;
     if let Some((names, difference)) = &functions {
         let names = [names[0].as_str(), names[1].as_str()];
         document.blocks.extend(difference_blocks(names, difference));
     }
     let difference = functions.map(|(_, difference)| difference);
-    let document = document.with_json(|| as_json(&found, &axis, difference.as_ref()));
+    let document = document.with_json(|| as_json(&found, &axis, &checks, difference.as_ref()));
     show_in(&document, &args.format)?;
     match found.changed {
         Some(_) => Ok(()),
         None => Err(Failure::CheckFailed),
+    }
+}
+
+impl BisectArgs {
+    fn steps(&self, driver: &mut Driver<'_>) -> Result<Box<dyn Steps>, ExperimentError> {
+        let of_plan = self.of_plan.clone();
+        Ok(match &self.of_command.run {
+            Some(_) => Box::new(self.of_command.clone().named()?),
+            None if self.of_kernels.is_requested() => {
+                Box::new(KernelSteps::new(&self.of_kernels, of_plan, driver)?)
+            }
+            None => Box::new(LevelSteps::new(of_plan)?),
+        })
+    }
+}
+
+/// The changed step, if it is a single one.
+fn single_step(found: &BisectResult) -> Option<usize> {
+    found.changed.filter(|(first, last)| first == last).map(|(first, _)| first)
+}
+
+/// What a check says of the answer.
+fn sentence(check: &Check, axis: &Axis) -> String {
+    let ends = [axis.steps.first(), axis.steps.last()].map(|it| it.map_or("", String::as_str));
+    let what = &check.what;
+    match &check.is_like_last {
+        Err(why) => format!("Not checked with {what}: {why}."),
+        Ok(is_like_last) => {
+            let like = ends[usize::from(*is_like_last)];
+            let meaning = match *is_like_last == check.expects_last {
+                true => "which confirms it",
+                false => "so other changes matter, too",
+            };
+            format!("Checked: {} {what} is like {like}, {meaning}.", axis.name)
+        }
     }
 }
 
@@ -95,10 +158,8 @@ fn functions(
     found: &BisectResult,
     progress: &Progress,
 ) -> Result<Option<([String; 2], Difference)>> {
-    let steps = match found.changed {
-        Some((first, last)) if first == last && !found.by_outcome => [first - 1, last],
-        _ => return Ok(None),
-    };
+    let Some(step) = single_step(found).filter(|_| !found.by_outcome) else { return Ok(None) };
+    let steps = [step - 1, step];
     let runs = steps.map(|step| bisection.steps.repeatable_run(step));
     let [Some(before), Some(after)] = runs else { return Ok(None) };
     let difference = difference_if_possible(&[[before, after]], progress)?;
@@ -107,7 +168,12 @@ fn functions(
     Ok(difference.map(|difference| (names, difference)))
 }
 
-fn as_json(found: &BisectResult, axis: &Axis, functions: Option<&Difference>) -> serde_json::Value {
+fn as_json(
+    found: &BisectResult,
+    axis: &Axis,
+    checks: &[Check],
+    functions: Option<&Difference>,
+) -> serde_json::Value {
     let name = |step: usize| axis.steps[step].as_str();
     let with_reason = |steps: &[(usize, String)]| -> Vec<serde_json::Value> {
         let value =
@@ -119,6 +185,14 @@ fn as_json(found: &BisectResult, axis: &Axis, functions: Option<&Difference>) ->
     let posterior = found.posterior.as_ref().map(|found| {
         serde_json::json!({"first_changed": found.first_changed, "no_change": found.no_change})
     });
+    let checked = |check: &Check| match &check.is_like_last {
+        Ok(is_like_last) => serde_json::json!({
+            "what": check.what,
+            "is_like_last": is_like_last,
+            "confirms": *is_like_last == check.expects_last,
+        }),
+        Err(why) => serde_json::json!({"what": check.what, "reason": why}),
+    };
     serde_json::json!({
         "axis": axis.name,
         "steps": axis.steps,
@@ -131,6 +205,8 @@ fn as_json(found: &BisectResult, axis: &Axis, functions: Option<&Difference>) ->
         "posterior": posterior,
         "skipped": with_reason(&found.skipped),
         "by_outcome": found.by_outcome,
+        "is_repair": found.is_repair,
+        "checks": checks.iter().map(checked).collect::<Vec<_>>(),
         "failed": with_reason(&found.failed),
         "measured": measured,
         "functions": functions,

@@ -185,6 +185,10 @@ const SHORT: [(&str, &[(&str, &str)]); 17] = [
         "bisect",
         &[
             ("git", "Bisect the commits of a repository"),
+            ("kernel-git", "Build a kernel's commits"),
+            ("kernel-patches", "Build a kernel's source, patch by patch"),
+            ("kernel-config", "Build a kernel, option by option"),
+            ("set", "A parameter, such as load=largewrite"),
             ("values", "Bisect these values, separated by commas"),
             ("range", "Bisect the steps between two"),
             ("run", "Judge each step by the output of this command"),

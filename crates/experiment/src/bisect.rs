@@ -1,6 +1,7 @@
 //! The driver of a bisection: the step of an axis at which something changed.
 
 mod command;
+mod kernels;
 mod levels;
 
 use std::cell::RefCell;
@@ -17,6 +18,7 @@ use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 
 pub use command::CommandSteps;
+pub use kernels::{KernelSteps, StepsOfKernels};
 pub use levels::{LevelSteps, StepsOfPlan};
 
 /// An axis with steps that can be measured.
@@ -49,6 +51,28 @@ pub trait Steps {
 
     /// Measures a step. An error ends the search.
     fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured>;
+
+    /// Checks that the change of a step is the cause, where its change can be taken alone: what is
+    /// measured without it at the end, or with nothing else.
+    fn check(
+        &mut self,
+        _found: &BisectResult,
+        _step: usize,
+        _driver: &mut Driver<'_>,
+    ) -> Result<Vec<Check>> {
+        Ok(Vec::new())
+    }
+}
+
+/// What was measured to check an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What was measured, as part of a sentence: `mm-fix.patch left out of all`.
+    pub what: String,
+    /// Whether it is like the last step, where the question has an answer.
+    pub is_like_last: Result<bool, String>,
+    /// Whether the answer is right if it is like the last step.
+    pub expects_last: bool,
 }
 
 /// A search along an axis.

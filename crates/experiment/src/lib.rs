@@ -13,7 +13,6 @@ mod event;
 mod execute;
 mod experiment;
 mod freeze;
-mod git;
 mod history;
 mod job;
 mod laboratory;
@@ -34,7 +33,9 @@ pub mod typed;
 mod typed_ab;
 
 pub use ab::Ab;
-pub use bisect::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
+pub use bisect::{
+    Bisection, Check, CommandSteps, KernelSteps, LevelSteps, Steps, StepsOfKernels, StepsOfPlan,
+};
 pub use carry_out::{Carried, Outlook};
 pub use cell_list::{CellMaker, CellResult};
 pub use driver::{Driver, DriverOptions};

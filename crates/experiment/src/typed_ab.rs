@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::Args;
+use kernel_build::{Git, commit};
 use model::shown::quoted;
 
-use crate::git::{commit, git};
 use crate::job::{TypedJob, first_metric};
 use crate::plan::{Plan, PlanError, PlanFactor, PlanLevel, is_parameter, parse_plan, plan_text};
 use crate::subject_arg::is_here;
@@ -303,7 +303,7 @@ fn revision(
 ) -> Result<PlanLevel, PlanError> {
     let commit = commit(home, revision).map_err(PlanError::Wrong)?;
     let path = |question: &str| {
-        let lines = git(home, &["rev-parse", question]).map_err(PlanError::Wrong)?;
+        let lines = Git::at(home).lines(&["rev-parse", question]).map_err(PlanError::Wrong)?;
         Ok(lines.into_iter().next().unwrap_or_default())
     };
     let (repo, below) = (path("--show-toplevel")?, path("--show-prefix")?);

@@ -24,7 +24,7 @@ pub use config::{ConfigFacts, Missing};
 pub use error::KernelError;
 pub use image::{ARM64, ImageFacts, X86_64, has_pvh_entry, vmlinux};
 pub use kernel::Kernel;
-pub use locate::locate;
+pub use locate::{locate, shelf, source_archive};
 pub use modules::{Modinfo, Module};
 pub use package::visit_package;
 pub use survey::{AvailableKernel, KernelPlace, installed, survey};

@@ -1,7 +1,9 @@
 //! From the name of a kernel to its files.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use keep::{Scratch, Shelf};
@@ -24,8 +26,54 @@ pub fn locate(arg: &KernelArg, cache_dir: &Path) -> Result<Kernel, KernelError> 
     }
 }
 
-pub(crate) fn shelf(cache_dir: &Path) -> Shelf {
+/// The kernels in a cache folder, each with its image in `boot/`, under its package or what it was made from.
+pub fn shelf(cache_dir: &Path) -> Shelf {
     Shelf::at(cache_dir.to_owned(), SHELF_HEAD)
+}
+
+/// Fetches a package with the source of a kernel, and unpacks its archive into a folder. Fails when
+/// there is no such package, or no archive in it.
+pub fn source_archive(source: &KernelSource, folder: &Path) -> Result<PathBuf, KernelError> {
+    let package = match source {
+        KernelSource::Path(path) => path.clone(),
+        KernelSource::Host => {
+            let why = "host: the running kernel has no source here; name a package, deb:NAME";
+            return Err(KernelError::NoKernel(why.to_owned()));
+        }
+        KernelSource::Debian { name, architecture, suite, version } => {
+            let archive = Archive::of(architecture.as_deref(), suite.as_deref(), folder)?;
+            let found = archive.resolve(name, version.as_deref())?;
+            let files = archive.download(&found, folder)?;
+            files.into_iter().next().ok_or_else(|| no_source(source))?
+        }
+    };
+    let bytes = fs::read(&package).map_err(KernelError::io(&package))?;
+    let mut unpacked = None;
+    deb::each_file(&bytes, "data.tar", &mut |path, content| {
+        let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default();
+        if is_source_archive(path) {
+            let target = folder.join(name);
+            io::copy(content, &mut File::create(&target)?)?;
+            unpacked = Some(target);
+        }
+        Ok(())
+    })
+    .map_err(KernelError::io(&package))?;
+    unpacked.ok_or_else(|| no_source(source))
+}
+
+fn no_source(source: &KernelSource) -> KernelError {
+    KernelError::NoKernel(format!(
+        "{source}: no archive of a source in usr/src; the packages are named linux-source-6.12"
+    ))
+}
+
+fn is_source_archive(path: &[u8]) -> bool {
+    let path = Path::new(OsStr::from_bytes(path));
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    path.parent().is_some_and(|folder| folder.ends_with("usr/src"))
+        && name.starts_with(b"linux-source-")
+        && name.windows(4).any(|part| part == b".tar")
 }
 
 fn host() -> Result<Kernel, KernelError> {

@@ -81,6 +81,7 @@ fn sentence(found: &BisectResult, axis: &Axis, values: &BTreeMap<usize, Vec<f64>
         };
     };
     let (what, of, more) = match found.by_outcome {
+        true if found.is_repair => ("the first that does not fail", of, String::new()),
         true => ("the first that fails", of, last_alive(found, axis, last)),
         false => {
             let certainty = match (&found.posterior, found.verdicts) {
@@ -150,6 +151,7 @@ mod tests {
             skipped: vec![(9, "it does not build".to_owned())],
             failed: Vec::new(),
             by_outcome: false,
+            is_repair: false,
             verdicts: None,
             contradicted: None,
             values: vec![

@@ -178,6 +178,14 @@ fn modules(
     Ok(found.into_iter().map(named).collect())
 }
 
+/// The names of all modules that a machine's guests may load, of any kernel.
+pub fn modules_of(machine: &MachineSpec) -> Vec<String> {
+    let (mut names, optional) = disks::modules(machine);
+    names.extend(optional);
+    names.push(guest_root::MODULE);
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// A guest that came up.
 #[derive(Clone, Debug)]
 pub struct Booted {

@@ -50,7 +50,7 @@ use model::{
 };
 use subject::{Outcome, RunLines, Sink};
 
-pub use boot::{Booted, boot};
+pub use boot::{Booted, boot, modules_of};
 pub use debugged::{Debugged, Position};
 pub use disk_check::{
     CreditRow, DiskReport, DiskRow, DiskVerdict, MeasuredDisk, ZramRow, measure_disk,

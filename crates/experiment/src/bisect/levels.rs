@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use analysis::bisect::{Axis, Measured, Target};
 use analysis::{Dataset, OUTCOME, Standing, Trial, from_runs};
 use clap::Args;
+use kernel_build::{Git, commit};
 use model::Observation;
 
 use super::Steps;
@@ -12,9 +13,8 @@ use crate::carry_out::manifest;
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
 use crate::experiment::with_former;
-use crate::git::{commit, git};
 use crate::laboratory::Laboratory;
-use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
+use crate::plan::{CellPlan, Plan, PlanError, PlanLevel, parse_plan, parse_plan_with, plan_text};
 use crate::results_folder::{manifest_of, named_or, open, read_plan, write_manifest, wrong_plan};
 use crate::run_result::run_of;
 
@@ -25,25 +25,25 @@ const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];
 #[derive(Args, Clone, Debug, Default)]
 pub struct StepsOfPlan {
     /// The plan (TOML); its factor's levels, in their order, are the steps
-    #[arg(value_name = "PLAN", required_unless_present = "run", conflicts_with = "run")]
-    plan: Option<PathBuf>,
+    #[arg(value_name = "PLAN", conflicts_with = "run")]
+    pub(super) plan: Option<PathBuf>,
 
     /// The factor whose levels are the steps [default: the plan's only one]
-    #[arg(long, value_name = "FACTOR", requires = "plan", conflicts_with = "run")]
+    #[arg(long, value_name = "FACTOR", requires = "plan", conflicts_with_all = ["run", "kernels"])]
     factor: Option<String>,
 
     /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
     /// `outcome` finds the first step with a failing run, at any level of the other factors; in
     /// guests this is also tried if the ends do not differ
-    #[arg(long, value_name = "RESPONSE", requires = "plan", conflicts_with = "run")]
+    #[arg(long, value_name = "RESPONSE", requires = "guest_steps", conflicts_with = "run")]
     response: Option<String>,
 
     /// Measure this part of the whole, such as a command of a session
-    #[arg(long, value_name = "PART", requires = "plan", conflicts_with = "run")]
+    #[arg(long, value_name = "PART", requires = "guest_steps", conflicts_with = "run")]
     part: Option<String>,
 
     /// Use the commits GOOD..BAD, including GOOD, as the steps instead of the factor's levels
-    #[arg(long, value_name = "GOOD..BAD", requires = "plan", conflicts_with = "run")]
+    #[arg(long, value_name = "GOOD..BAD", requires = "plan", conflicts_with_all = ["run", "kernels"])]
     git: Option<String>,
 
     /// The repository of --git
@@ -55,7 +55,7 @@ pub struct StepsOfPlan {
         long,
         short,
         value_name = "DIR",
-        requires = "plan",
+        requires = "guest_steps",
         conflicts_with = "run",
         display_order = 13
     )]
@@ -95,7 +95,19 @@ impl LevelSteps {
             }
         };
         let factor = chosen(&plan, request.factor.as_deref()).map_err(ExperimentError::WrongUse)?;
-        let cells = plan.cells(&plan_folder).map_err(wrong)?;
+        Self::of_plan(request, plan, plan_folder, text, factor)
+    }
+
+    /// The steps of a plan along one of its factors, by index. Fails as [`Self::new`].
+    pub(super) fn of_plan(
+        request: StepsOfPlan,
+        plan: Plan,
+        plan_folder: PathBuf,
+        text: String,
+        factor: usize,
+    ) -> Result<Self> {
+        let path = request.plan.as_deref().unwrap_or(Path::new(&plan.name));
+        let cells = plan.cells(&plan_folder).map_err(|error| wrong_plan(path, error))?;
         let wanted = request.response.iter().chain(&plan.responses).next();
         let target = match wanted.map(String::as_str) {
             Some(OUTCOME) => Target::Failure,
@@ -108,6 +120,22 @@ impl LevelSteps {
         })?;
         let is_exact = cells.iter().all(CellPlan::is_deterministic);
         Ok(Self { request, plan, plan_folder, text, factor, folder, is_exact, target })
+    }
+
+    /// Measures a level that may be none of the steps. Fails as [`Steps::measure`].
+    pub(super) fn measure_level(
+        &mut self,
+        level: &PlanLevel,
+        driver: &mut Driver<'_>,
+    ) -> Result<Measured> {
+        let levels = &mut self.plan.factors[self.factor].levels;
+        let index = levels.iter().position(|known| known.name == level.name);
+        let index = index.unwrap_or_else(|| {
+            levels.push(level.clone());
+            levels.len() - 1
+        });
+        self.text = plan_text(&self.plan);
+        self.measure(index, driver)
     }
 
     /// The plan of a step: the other factors at their first level, or at all levels if any failure
@@ -229,7 +257,7 @@ fn commits(range: &str, repo: &Path) -> Result<Vec<String>> {
     let mut names = vec![commit(repo, good).map_err(wrong)?];
     let between = format!("{good}..{bad}");
     let later = ["rev-list", "--reverse", "--first-parent", "--end-of-options", &between];
-    names.extend(git(repo, &later).map_err(wrong)?);
+    names.extend(Git::at(repo).lines(&later).map_err(wrong)?);
     Ok(names)
 }
 

@@ -18,7 +18,7 @@ pub(crate) use parameter::short;
 pub use parameter::{PARAMETERS, is_parameter};
 pub(crate) use read::{FactorFile, factor, scalar, settings, settings_table};
 pub use read::{PlanError, parse_plan};
-pub(crate) use read::{parse_plan_with, plan_text};
+pub(crate) use read::{parse_plan_along, parse_plan_with, plan_text};
 
 /// Default number of blocks: the fewest with which a signed rank test can reach 5 %.
 const DEFAULT_BLOCKS: u32 = 6;

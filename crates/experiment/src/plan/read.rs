@@ -38,6 +38,7 @@ struct PlanFile {
     responses: Vec<String>,
     #[serde(default)]
     base: toml::Table,
+    #[serde(default)]
     factor: Vec<FactorFile>,
 }
 
@@ -137,6 +138,15 @@ pub(crate) fn parse_plan_with(
     };
     found.levels = levels.iter().cloned().map(Value::String).collect();
     found.range = None;
+    plan(file)
+}
+
+/// Reads a plan with one more factor, which comes first and replaces one of its name. Fails as
+/// [`parse_plan`].
+pub(crate) fn parse_plan_along(text: &str, factor: &PlanFactor) -> Result<Plan, PlanError> {
+    let mut file = read_toml(text)?;
+    file.factor.retain(|other| other.name != factor.name);
+    file.factor.insert(0, FactorFile::from(factor));
     plan(file)
 }
 

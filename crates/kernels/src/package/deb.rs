@@ -45,7 +45,7 @@ pub(crate) fn kernel_parts(depends: &str) -> Vec<String> {
 }
 
 /// Calls `visit` with every regular file of the tar member.
-pub(super) fn each_file(
+pub(crate) fn each_file(
     bytes: &[u8],
     member: &'static str,
     visit: &mut RawVisitor<'_>,

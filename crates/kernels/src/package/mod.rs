@@ -15,7 +15,7 @@ fn damaged(part: &str) -> io::Error {
 pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> + 'a;
 
 /// With the path as in the package.
-type RawVisitor<'a> = dyn FnMut(&[u8], &mut dyn Read) -> io::Result<()> + 'a;
+pub(crate) type RawVisitor<'a> = dyn FnMut(&[u8], &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Calls `visit` with the regular files in `boot/` and `lib/modules/` (or `usr/lib/`) that a guest
 /// needs. Paths are relative, have no `..`, and begin with `lib/` where the package has `usr/lib/`;
