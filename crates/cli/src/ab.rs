@@ -12,14 +12,14 @@ use workloads::words_of;
 
 use crate::by_function::ChangedFunctions;
 use crate::by_sampling::sampled_difference;
-use crate::command::CommandOptions;
 use crate::compare::alpha;
 use crate::fail_on::{FailOn, margin, margin_or};
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
-use crate::{Failure, print, settings};
+use crate::work::{UsualSubject, WorkArgs};
+use crate::{Failure, print};
 
 /// Smallest difference that matters: below it, equivalence takes more blocks than most wait for.
 const MARGIN: f64 = 0.03;
@@ -57,7 +57,7 @@ pub(crate) struct AbArgs {
     typed: TypedAb,
 
     #[command(flatten)]
-    command: CommandOptions,
+    work: WorkArgs,
 
     /// Smallest difference that matters [default: that of --fail-on, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
@@ -88,14 +88,24 @@ pub(crate) struct AbArgs {
     format: FormatArgs,
 }
 
+impl AbArgs {
+    fn planned(&self, margin: f64) -> Result<Ab, Failure> {
+        let usual = match self.typed.needed_subject() {
+            Some(needed) => UsualSubject::Needed(needed),
+            None => UsualSubject::Preferred(None),
+        };
+        let mut base = self.work.settings(usual, self.typed.work())?;
+        base.splice(0..0, self.work.load()?);
+        let output = self.output.as_deref();
+        Ab::new(&self.typed, base, margin, self.alpha, output).map_err(failure)
+    }
+}
+
 pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let margin = margin_or(MARGIN, args.margin, args.fail_on);
-    let typed = args.typed.clone().with_default_subject(!settings::is_given("subject"));
-    let of_command = args.command.settings(typed.is_timed())?;
-    let typed = typed.with_options(args.command.names(), of_command);
-    let mut ab = Ab::new(&typed, margin, args.alpha, args.output.as_deref()).map_err(failure)?;
+    let mut ab = args.planned(margin)?;
     if args.dry_run {
-        return print(ab.plan_text());
+        return print(&ab.plan_text());
     }
     let start = ResultsStart::at(ab.folder());
     ab.open().map_err(failure)?;
@@ -107,7 +117,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let took = begun.elapsed();
     if let Some(look) = &last {
         show_look(args, look, &|| match outcome {
-            Ok(()) => changed_functions(&typed, args.alpha, look, took, &progress),
+            Ok(()) => changed_functions(&ab, args.alpha, look, took, &progress),
             Err(_) => Ok(None),
         })?;
     }
@@ -122,7 +132,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
             if last.is_none() {
                 ab.seen_before_looks().iter().for_each(|seen| progress.say(seen));
             }
-            args.command.clean_up(typed.is_in_this_folder());
+            args.work.command.clean_up(ab.is_in_this_folder());
             progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
         }
         (Ok(()), Some(_)) => {
@@ -162,7 +172,7 @@ fn show_look(
 /// The functions that account for the difference, if there is one and they can be observed: in the
 /// deterministic machine, or of two plain commands of this machine.
 fn changed_functions(
-    typed: &TypedAb,
+    ab: &Ab,
     level: f64,
     look: &AbLook,
     took: Duration,
@@ -172,7 +182,7 @@ fn changed_functions(
         return Ok(Some(functions));
     }
     let is_different = matches!(look.stop, Some(Stop::Different | Stop::Second));
-    let Some(lines) = typed.lines_of_this_machine().filter(|_| is_different) else {
+    let Some(lines) = ab.lines_of_this_machine().filter(|_| is_different) else {
         return Ok(None);
     };
     let [Ok(first), Ok(second)] = lines.map(|line| words_of(line, "")) else { return Ok(None) };

@@ -10,6 +10,7 @@ use workloads::{command_text, one_line};
 
 use crate::{Failure, complain, wrong};
 
+/// The command, how it is repeated, and what is run around it.
 #[derive(Args)]
 pub(crate) struct CommandArgs {
     /// A command to time, as it would be typed in a shell; may be repeated: all are timed in turn and
@@ -17,17 +18,10 @@ pub(crate) struct CommandArgs {
     #[arg(id = "commands", long = "command", visible_alias = "client", value_name = "CMD")]
     lines: Vec<String>,
 
-    #[command(flatten)]
-    options: CommandOptions,
-
     /// The command to time, after --
     #[arg(last = true, value_name = "COMMAND")]
     words: Vec<OsString>,
-}
 
-/// How a command is repeated, and what is run around it.
-#[derive(Args)]
-pub(crate) struct CommandOptions {
     /// Name of each command in the results, in order
     #[arg(long, short, value_name = "NAME")]
     name: Vec<String>,
@@ -91,10 +85,10 @@ pub(crate) struct CommandOptions {
     metric: Vec<String>,
 }
 
-impl CommandOptions {
-    /// The names of the commands.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.name
+impl CommandArgs {
+    /// Whether a command is named.
+    pub(crate) fn is_given(&self) -> bool {
+        !(self.lines.is_empty() && self.words.is_empty())
     }
 
     /// Runs `--cleanup` after an interruption, which has ended the process that runs it otherwise.
@@ -117,8 +111,8 @@ impl CommandOptions {
         complain(&format!("thrashlab: interrupted; {how}"));
     }
 
-    /// The parameters of the job, by their names in plans. Fails if there are any and no command
-    /// is timed.
+    /// The job and its parameters, by their names in plans; empty without a command. Fails if there
+    /// are any and no command is timed (`is_timed`).
     pub(crate) fn settings(&self, is_timed: bool) -> Result<Vec<Setting>, Failure> {
         let input = self.input.as_ref().map(|path| text(path.as_os_str())).transpose()?;
         let number = |number: Option<u32>| number.map(|number| number.to_string());
@@ -139,52 +133,30 @@ impl CommandOptions {
             ("start-limit", "start_limit", self.start_limit.clone()),
             ("metric", "metric", joined(&self.metric)),
         ];
-        let given = named.into_iter().filter_map(|(option, name, it)| Some((option, name, it?)));
-        let given: Vec<(&str, &str, String)> = given.collect();
-        match given.first() {
-            Some((option, ..)) if !is_timed => {
-                Err(wrong!("--{option} is of a command, and none is timed: name it after --"))
+        let mut all = Vec::new();
+        if self.is_given() {
+            all.push(("job".to_owned(), model::COMMAND.to_owned()));
+            all.push(("command.run".to_owned(), self.run()?));
+        }
+        for (option, name, value) in named {
+            let Some(value) = value else { continue };
+            if !is_timed {
+                return Err(wrong!("--{option} needs a command: write it after --"));
             }
-            _ => Ok(given
-                .into_iter()
-                .map(|(_, name, value)| (format!("command.{name}"), value))
-                .collect()),
+            all.push((format!("command.{name}"), value));
         }
-    }
-}
-
-impl CommandArgs {
-    /// Whether a command is timed.
-    pub(crate) fn is_given(&self) -> bool {
-        !(self.lines.is_empty() && self.words.is_empty())
+        Ok(all)
     }
 
-    /// What is run after an interruption: see [`CommandOptions::clean_up`].
-    pub(crate) fn clean_up(&self, is_here: bool) {
-        self.options.clean_up(is_here);
-    }
-
-    /// Whether a service is started for it.
-    pub(crate) fn has_service(&self) -> bool {
-        self.options.service.is_some()
-    }
-
-    /// The job and its parameters, by their names in plans; empty without a command.
-    pub(crate) fn settings(&self) -> Result<Vec<Setting>, Failure> {
-        let options = self.options.settings(self.is_given())?;
-        if !self.is_given() {
-            return Ok(options);
-        }
+    /// The command lines, one line each.
+    fn run(&self) -> Result<String, Failure> {
         let words: Vec<String> =
             self.words.iter().map(|word| text(word)).collect::<Result<_, _>>()?;
-        let run = match &words[..] {
-            [] => self.lines.iter().map(|line| one_line(line)).collect::<Result<Vec<_>, _>>(),
-            words => command_text(words).map(|line| vec![line]),
+        if !words.is_empty() {
+            return command_text(&words).map_err(wrong);
         }
-        .map_err(wrong)?;
-        let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let job = [setting("job", model::COMMAND), setting("command.run", &run.join("\n"))];
-        Ok(job.into_iter().chain(options).collect())
+        let lines = self.lines.iter().map(|line| one_line(line));
+        Ok(lines.collect::<Result<Vec<_>, _>>().map_err(wrong)?.join("\n"))
     }
 }
 

@@ -28,7 +28,6 @@ mod fail_on;
 mod failed_start;
 mod footprint;
 mod freeze;
-mod group;
 mod guests;
 mod hints;
 mod history;
@@ -59,6 +58,7 @@ mod sweep;
 mod timing;
 mod trace;
 mod vm;
+mod work;
 
 use std::ffi::OsString;
 use std::fmt::{Debug, Display};

@@ -4,23 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent::Freeze;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
-use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
-use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
+use experiment::typed::{Seeds, Setting, intensity, last, seeds, set_default};
+use experiment::{CellPlan, MatrixPlan, SubjectArg, is_here, is_in_this_folder, times_command};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
 use model::{BASELINE, EndStatus, Measure, WorkEnd};
 use store::StoreError;
-use workloads::{Workload, loads_and_provocations, probes};
 
-use crate::command::CommandArgs;
 use crate::failed_start::ResultsStart;
-use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, drive_heard};
 use crate::output::deliver;
 use crate::recorded::Recorder;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
+use crate::work::{UsualSubject, WorkArgs};
 use crate::{Failure, OrWrong, Result, complain, report, settings, show, wrong};
 
 /// Repetitions of a command with `--quick`.
@@ -67,35 +64,12 @@ docs/sessions.md.";
 #[derive(Args)]
 #[command(
     after_help = EXAMPLES,
-    group(ArgGroup::new("work").args(["job", "commands", "words"])
-        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic"])),
+    group(ArgGroup::new("of_probe").args(["interval", "points", "timeout", "classic"])
+        .multiple(true).conflicts_with("timed")),
 )]
 pub(crate) struct RunArgs {
-    /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
-    /// `group:unit=NAME` (also pid=, path=; high=, max=: docs/services.md),
-    /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md), `mmu[:machine=NAME,hat=NAME,…]`
-    /// (docs/mmu.md) or `ssh://[USER@]HOST[:PORT][,host…|,sandbox…]` (docs/remote.md) [default: a
-    /// sandbox of 512M where possible, else the host]
-    #[arg(long, value_name = "SUBJECT", value_parser = subject)]
-    subject: Option<String>,
-
-    /// Loads to run, separated by commas [default: all; with a job or a command none]
-    #[arg(id = "load", long, value_name = "LOADS", value_delimiter = ',',
-        value_parser = workload(loads_and_provocations()))]
-    loads: Vec<String>,
-
-    /// The interaction that is timed [default: response]
-    #[arg(long, value_name = "PROBE", value_parser = workload(probes()))]
-    probe: Option<String>,
-
     #[command(flatten)]
-    group: GroupArgs,
-
-    #[command(flatten)]
-    job: JobArgs,
-
-    #[command(flatten)]
-    command: CommandArgs,
+    work: WorkArgs,
 
     #[command(flatten)]
     timing: TimingArgs,
@@ -146,105 +120,54 @@ pub(crate) struct RunArgs {
     test_freeze: Option<u64>,
 }
 
-#[derive(Args)]
-struct JobArgs {
-    /// Time work instead of a probe: session, users who issue the commands of a script
-    /// (docs/sessions.md); vmtest or touch, processes that access memory (docs/memory-jobs.md).
-    /// Parameters may follow: vmtest:size=24M,loops=5000. Without --load the machine is otherwise
-    /// idle
-    #[arg(long, value_name = "JOB", conflicts_with_all = ["probe"])]
-    job: Option<TypedJob>,
-
-    /// The script of a session [default: six users, sixteen commands]
-    #[arg(long, value_name = "FILE", requires = "job", conflicts_with_all = ["commands", "words"])]
-    script: Option<PathBuf>,
-
-    /// Users of a session, instead of the script's
-    #[arg(long, value_name = "N", requires = "job", conflicts_with_all = ["commands", "words"])]
-    users: Option<u32>,
-
-    /// Set a parameter by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
-    /// the job by its short name: size=16M; for a session think=2s, limit=10s, tools=builtin, or a
-    /// variable of the script; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    set: Vec<Setting>,
-}
-
-impl JobArgs {
-    /// The settings in the order in which they count, by their names in plans.
-    fn settings(&self) -> Result<Vec<Setting>> {
-        let Some(job) = &self.job else { return Ok(self.set.clone()) };
-        if job.name != workloads::SESSION.name && (self.script.is_some() || self.users.is_some()) {
-            return Err(wrong!(
-                "--script and --users are for --job session; set what {} has with --set",
-                job.name
-            ));
-        }
-        let mut of_job = Vec::new();
-        if let Some(path) = &self.script {
-            let path = path.to_str().ok_or_else(|| wrong!("--script {path:?}: not UTF-8"))?;
-            of_job.push(("script".to_owned(), path.to_owned()));
-        }
-        of_job.extend(self.users.map(|users| ("users".to_owned(), users.to_string())));
-        of_job.extend(job.settings.iter().cloned());
-        let with_script: Vec<Setting> = of_job.clone();
-        let is_of_job = |setting: &Setting| {
-            let all: Vec<Setting> = with_script.iter().chain([setting]).cloned().collect();
-            !is_parameter(&setting.0) || job.measure(&all).is_ok()
-        };
-        let full = |(name, value): Setting| (format!("{}.{name}", job.name), value);
-        let set = self.set.iter().cloned();
-        let set = set.map(|setting| if is_of_job(&setting) { full(setting) } else { setting });
-        let named = ("job".to_owned(), job.name.clone());
-        Ok([named].into_iter().chain(of_job.into_iter().map(full)).chain(set).collect())
-    }
-}
-
 impl RunArgs {
-    fn plan(&self) -> Result<MatrixPlan> {
+    /// The settings of every run, as those of a plan.
+    fn settings(&self) -> Result<Vec<Setting>> {
         let named = [
-            ("subject", self.group.subject().or_else(|| self.subject.clone())),
-            ("probe", self.probe.clone()),
             ("load.intensity", self.intensity.map(|intensity| intensity.to_string())),
             ("swap", self.swap.map(exact_size)),
         ];
         let named = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        let mut command = self.command.settings()?;
-        if self.command.is_given() && self.timing.is_quick() {
-            // What was typed comes later and is stronger.
-            command.insert(0, ("command.runs".to_owned(), QUICK_RUNS.to_owned()));
+        let mut settings: Vec<Setting> = named.collect();
+        settings.extend(self.work.settings(UsualSubject::Preferred(None), None)?);
+        if self.timing.is_quick() && times_command(&settings) {
+            set_default(&mut settings, "command.runs", QUICK_RUNS);
         }
-        let settings: Vec<Setting> = named.chain(command).chain(self.job.settings()?).collect();
-        let cell = CellPlan::typed(self.timing.profile(), self.timing.changes, &settings);
+        Ok(settings)
+    }
+
+    fn plan(&self, settings: &[Setting]) -> Result<MatrixPlan> {
+        let cell = CellPlan::typed(self.timing.profile(), self.timing.changes, settings);
         let cell = cell.map_err(wrong)?;
         self.check_place(&cell)?;
         let seeds = self.seeds.clone().unwrap_or_else(|| vec![self.seed]);
-        MatrixPlan::new(&self.loads, cell, seeds).map_err(wrong)
+        MatrixPlan::new(&self.work.loads, cell, seeds).map_err(wrong)
     }
 
     /// Refuses options that have no effect on what is measured.
-    fn check_effect(&self) -> Result<()> {
-        let has_load = match self.loads.is_empty() {
-            true => !self.command.is_given() && self.job.job.is_none(),
-            false => self.loads.iter().any(|load| load != BASELINE),
+    fn check_effect(&self, settings: &[Setting]) -> Result<()> {
+        let loads = &self.work.loads;
+        let has_load = match loads.is_empty() {
+            true => last(settings, "job").is_none(),
+            false => loads.iter().any(|load| load != BASELINE),
         };
         if !has_load && settings::is_given("intensity") {
             return Err(wrong!("--intensity is of loads, and none is run: name some with --load"));
         }
-        if !has_load && self.loads.is_empty() && settings::is_given("warmup") {
-            let instead = match self.command.is_given() {
+        if !has_load && loads.is_empty() && settings::is_given("warmup") {
+            let instead = match times_command(settings) {
                 true => "--warmup-runs N repeats the command before the repetitions that count",
                 false => "a job has no such time",
             };
             return Err(wrong!("--warmup is the time until a load is warm; {instead}"));
         }
-        if self.profile && !self.subject.as_deref().is_none_or(is_here) {
+        if self.profile && !is_here(settings) {
             return Err(wrong!(
                 "--profile is for host and sandbox; a run in a guest is profiled afterwards: \
                  thrashlab profile RUN"
             ));
         }
-        let is_remote = self.subject.as_ref().is_some_and(|it| it.starts_with("ssh://"));
+        let is_remote = last(settings, "subject").is_some_and(|it| it.starts_with("ssh://"));
         let given = ["wait", "ssh", "reconnect", "keep"];
         if let Some(option) = given.into_iter().find(|it| !is_remote && settings::is_given(it)) {
             return Err(wrong!("--{option} is for --subject ssh://HOST, and this is another one"));
@@ -273,14 +196,16 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
-    args.check_effect()?;
-    let plan = args.plan()?;
+    let settings = args.settings()?;
+    args.check_effect(&settings)?;
+    let plan = args.plan(&settings)?;
+    let is_command = times_command(&settings);
     let measure = plan.measure();
     if !measure.is_probe() && args.shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let mut recorder = match args.profile {
-        true => Recorder::of(measure, &args.loads)?,
+        true => Recorder::of(measure, &args.work.loads)?,
         false => Recorder::Off,
     };
     let folder = results_folder(args, measure)?;
@@ -299,7 +224,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     if matches!(&result, Err(Failure::Interrupted))
         || result.as_ref().is_ok_and(|it| it.interrupted)
     {
-        args.command.clean_up(args.subject.as_deref().is_none_or(is_here));
+        args.work.command.clean_up(is_in_this_folder(&settings));
     }
     let result = result.inspect_err(|_| {
         if start.remove_if_failed() {
@@ -315,8 +240,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let is_of_others = |status: EndStatus| {
         matches!(status, EndStatus::Complete | EndStatus::Interrupted | EndStatus::LoadDied)
     };
-    let has_failed = args.command.is_given() && !runs.iter().all(|run| is_of_others(run.status()));
-    let never_started = args.command.is_given().then(|| never_started(&runs)).flatten();
+    let has_failed = is_command && !runs.iter().all(|run| is_of_others(run.status()));
+    let never_started = is_command.then(|| never_started(&runs)).flatten();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         let shown = show::shaped(&runs, result.skipped, &recorder.kept(), &args.shape)?;
         deliver(&shown, args.shape.document_format(), None)?;
@@ -358,7 +283,7 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     }
     // What hyperfine's option of this name takes.
     let of_hyperfine = ["null", "pipe", "inherit"].map(Path::new);
-    if args.command.is_given() && of_hyperfine.contains(&folder.as_path()) {
+    if matches!(measure, Measure::Command(_)) && of_hyperfine.contains(&folder.as_path()) {
         return Err(wrong!(
             "--output is the folder of the run files, and what a command prints is not shown; a \
              folder of this name is ./{}",
@@ -381,16 +306,4 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
         _ => "holds runs already",
     };
     Err(wrong!("{} {reason}; name a new folder with --output DIR", folder.display()))
-}
-
-/// Reads a subject, which stays text until all settings are known.
-fn subject(text: &str) -> Result<String, String> {
-    text.parse::<SubjectArg>().map(|_| text.to_owned())
-}
-
-/// Reads the name of a workload; help and completion list all of them.
-pub(crate) fn workload(
-    all: impl Iterator<Item = &'static Workload>,
-) -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(all.map(|it| PossibleValue::new(it.name).help(it.about)))
 }

@@ -6,14 +6,16 @@ use analysis::sweep::{Curve, Grid, PricedLevel, Settings, SweepResult, find};
 use anyhow::anyhow;
 use clap::Args;
 use curves::{Amounts, CurveOptions, Curves, SweepRow, SweepView, sweep_document};
-use experiment::typed::{Setting, setting};
-use experiment::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
+use experiment::{
+    Form, Quantity, SearchArgs, Sweep, SweepPlan, is_in_this_folder, parameter_of, parse_sweep,
+};
 use serde_json::{Value, json};
 
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{FormatArgs, show_in};
-use crate::{Failure, OrWrong, Result, observed_level, print, settings};
+use crate::work::{UsualSubject, WorkArgs};
+use crate::{Failure, OrWrong, Result, observed_level, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,8 +30,10 @@ Examples:
                                  two curves side by side
   thrashlab sweep session --range 1..24
                                  users at work at the same time
-  thrashlab sweep cpuload --range 0.1..4 --set probe=wake
-                                                    the volume of a load, and how a probe responds
+  thrashlab sweep cpuload --range 0.1..4 --probe wake
+                                 the volume of a load, and how a probe responds
+  thrashlab sweep --over sandbox.cpus --range 4..0.5 -- make
+                                 a command of your own
   thrashlab sweep plan.toml                         the plan of a sweep
   thrashlab sweep --from reference:sun4/vmtest-sparcstation1-old-hat
                                  the table of 1990: where is its knee?
@@ -38,28 +42,22 @@ Examples:
 To resume an interrupted sweep, run the same command again. Options, how to read
 the result, and how reliable it is: docs/sweeps.md.";
 
+/// Suffix of plans.
+const PLAN: &str = ".toml";
+
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SweepArgs {
     /// What is measured: a job (vmtest, touch, session), a probe, a load, or the plan of a sweep
-    /// (*.toml)
-    #[arg(required_unless_present = "from", conflicts_with = "from")]
+    /// (*.toml); not with a command, --job, --probe or --load
+    #[arg(required_unless_present_any = ["from", "timed", "probe", "load"])]
     what: Option<String>,
 
     #[command(flatten)]
     search: SearchArgs,
 
-    /// Another parameter of the plan, as in plans: subject=host, touch.pattern=chase, profile=quick
-    #[arg(long, value_name = "PARAM=VALUE", conflicts_with = "from", value_parser = setting)]
-    set: Vec<Setting>,
-
-    /// Where to run: as with `thrashlab run`
-    #[arg(long, value_name = "SUBJECT", conflicts_with = "from")]
-    subject: Option<String>,
-
-    /// The load in the background
-    #[arg(long, value_name = "LOAD", conflicts_with = "from")]
-    load: Option<String>,
+    #[command(flatten)]
+    work: WorkArgs,
 
     #[command(flatten)]
     source: SourceArgs,
@@ -84,7 +82,7 @@ pub(crate) struct SweepArgs {
 struct SourceArgs {
     /// Read this instead of measuring: a folder of runs, `reference:NAME`, or a CSV (- is standard
     /// input)
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["what", "CommandArgs", "subject", "unit", "pid", "cgroup", "load", "probe", "job", "set"])]
     from: Option<String>,
 
     /// With --from: the column of a CSV that is the level [default: by its name]
@@ -101,17 +99,26 @@ struct SourceArgs {
 }
 
 impl SweepArgs {
-    fn typed(&self) -> TypedSweep {
+    /// The sweep of a plan with what was typed, or of what was typed alone.
+    fn planned(&self) -> Result<Sweep> {
+        let (what, output) = (self.what.as_deref(), self.output.as_deref());
+        let plan = what.filter(|what| what.ends_with(PLAN)).map(Path::new);
         // A plan is complete by itself: what is the user's default is not for it.
-        let is_plan = self.what.as_ref().is_some_and(|what| what.ends_with(".toml"));
-        let is_set = is_plan || self.set.iter().any(|(name, _)| name == "subject");
-        let is_stronger = |_: &&String| settings::is_given("subject") || !is_set;
-        let subject = self.subject.as_ref().filter(is_stronger).cloned();
-        let named = [("subject", &subject), ("load", &self.load)];
-        let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
-        let named = named.map(|(name, value)| (name.to_owned(), value));
-        let base = named.chain(self.set.iter().cloned()).collect();
-        TypedSweep { base, search: self.search.clone() }
+        let usual = match plan {
+            Some(_) => UsualSubject::Needed(None),
+            None => UsualSubject::Preferred(None),
+        };
+        let work = what.filter(|_| plan.is_none()).map(|what| {
+            let parameter = parameter_of(what).map_err(failure)?;
+            Ok::<_, Failure>((parameter.to_owned(), what.to_owned()))
+        });
+        let mut base = self.work.settings(usual, work.transpose()?)?;
+        base.splice(0..0, self.work.load()?);
+        let sweep = match plan {
+            Some(plan) => Sweep::of_file(plan, base, &self.search, output),
+            None => Sweep::new(base, self.search.clone(), output),
+        };
+        sweep.map_err(failure)
     }
 }
 
@@ -119,12 +126,16 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
     if let Some(what) = &args.source.from {
         return redraw(args, what);
     }
-    let what = args.what.as_deref().unwrap_or_default();
-    let sweep = Sweep::new(what, args.typed(), args.output.as_deref()).map_err(failure)?;
+    let sweep = args.planned()?;
     if args.dry_run {
         return print(&plan_text(&sweep.plan));
     }
-    carry_out(sweep, &args.lab, &args.format, false)
+    let is_in_this_folder = is_in_this_folder(&sweep.plan.base);
+    let outcome = carry_out(sweep, &args.lab, &args.format, false);
+    if matches!(outcome, Err(Failure::Interrupted)) {
+        args.work.command.clean_up(is_in_this_folder);
+    }
+    outcome
 }
 
 /// Measures, and prints what was found; it may continue an earlier one.
@@ -217,7 +228,7 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<()> {
 }
 
 fn plan_of(curves: &Curves) -> Option<SweepPlan> {
-    parse_sweep(curves.plan.as_deref()?, TypedSweep::default()).ok()
+    parse_sweep(curves.plan.as_deref()?).ok()
 }
 
 /// The settings of the curves' plan, if they have one.

@@ -15,8 +15,10 @@ use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 use crate::experiment::Experiment;
 use crate::laboratory::Laboratory;
-use crate::results_folder::named_or;
-use crate::typed_ab::TypedAb;
+use crate::plan::plan_text;
+use crate::results_folder::{current_folder, named_or};
+use crate::typed::Setting;
+use crate::typed_ab::{AbPlan, TypedAb};
 
 /// Length of the hash that distinguishes comparisons of one factor.
 const HASH_LETTERS: usize = 8;
@@ -36,10 +38,8 @@ const OVERHEAD_NS: f64 = 30e6;
 pub struct Ab {
     experiment: Experiment,
     request: AbRequest,
-    typed: TypedAb,
+    what: AbPlan,
     name: String,
-    /// The current folder, in which commands run and paths begin.
-    home: PathBuf,
     /// Whether the results folder was named.
     is_named: bool,
     /// Chance of a wrong verdict over all looks and responses.
@@ -47,22 +47,28 @@ pub struct Ab {
 }
 
 impl Ab {
-    /// A comparison as it was typed; a ratio within `margin` does not matter, and `alpha` is the
-    /// chance of a wrong verdict over all looks. Fails for what cannot be set or contradicts itself.
-    pub fn new(typed: &TypedAb, margin: f64, alpha: f64, output: Option<&Path>) -> Result<Self> {
-        let home = std::env::current_dir()
-            .map_err(|error| ExperimentError::WrongUse(format!("the current folder: {error}")))?;
-        let (plan, text) = typed.plan("ab", &home, Path::new(""))?;
+    /// A comparison as it was typed, with these settings of both levels; a ratio within `margin` does
+    /// not matter, and `alpha` is the chance of a wrong verdict over all looks. Fails for what cannot
+    /// be set or contradicts itself.
+    pub fn new(
+        typed: &TypedAb,
+        base: Vec<Setting>,
+        margin: f64,
+        alpha: f64,
+        output: Option<&Path>,
+    ) -> Result<Self> {
+        let what = AbPlan::new(typed, base, current_folder()?)?;
+        let plan = what.plan("ab", Path::new(""))?;
         let blocks = plan.seeds.len() as u32;
         let share = alpha / plan.responses.len() as f64;
-        let first = if typed.is_short() { FIRST_LOOK_OF_SINGLES } else { FIRST_LOOK };
+        let first = if what.is_short() { FIRST_LOOK_OF_SINGLES } else { FIRST_LOOK };
         let looks = match typed.is_fixed() {
             true => vec![Look { blocks, level: share }],
             false => looks(first, blocks, share),
         };
         // Other blocks, margin or alpha are another comparison: to change them after a look would
         // make the error rate larger.
-        let hash = format!("{text} {margin} {alpha} {}", looks.len());
+        let hash = format!("{} {margin} {alpha} {}", plan_text(&plan), looks.len());
         let hash = blake3::hash(hash.as_bytes()).to_hex();
         let factor = typed.factor.clone();
         let name = format!("ab-{factor}-{}", &hash[..HASH_LETTERS]);
@@ -70,18 +76,10 @@ impl Ab {
         let second = plan.responses.get(1).cloned();
         let request = AbRequest { factor, response, second, margin, looks };
         let folder = named_or(output, &name);
-        let mut experiment = experiment(typed, &name, &home, folder)?;
+        let mut experiment = experiment(&what, &name, folder)?;
         experiment.ab = Some(request.recorded(alpha));
         experiment.planned()?;
-        Ok(Self {
-            experiment,
-            request,
-            typed: typed.clone(),
-            name,
-            home,
-            is_named: output.is_some(),
-            alpha,
-        })
+        Ok(Self { experiment, request, what, name, is_named: output.is_some(), alpha })
     }
 
     /// The results folder.
@@ -96,8 +94,19 @@ impl Ab {
     }
 
     /// The plan (TOML), with the most blocks.
-    pub fn plan_text(&self) -> &str {
-        self.experiment.text()
+    pub fn plan_text(&self) -> String {
+        self.experiment.text().to_owned()
+    }
+
+    /// Whether a command is timed in the current folder: a guest and another machine do not have it.
+    pub fn is_in_this_folder(&self) -> bool {
+        self.what.is_in_this_folder()
+    }
+
+    /// The command lines that are its levels, if all that happens is that they are executed on this
+    /// machine.
+    pub fn lines_of_this_machine(&self) -> Option<[&str; 2]> {
+        self.what.lines_of_this_machine()
     }
 
     /// Continues with the folder's runs of this comparison, if any. Without a named folder, a
@@ -109,7 +118,7 @@ impl Ab {
                 break;
             }
             let folder = named_or(None, &format!("{}-{number}", self.name));
-            let mut next = experiment(&self.typed, &self.name, &self.home, folder)?;
+            let mut next = experiment(&self.what, &self.name, folder)?;
             next.ab = self.experiment.ab.take();
             self.experiment = next;
         }
@@ -125,7 +134,7 @@ impl Ab {
     /// The request with the looks that follow from the times of the first blocks.
     fn planned(&self, set: &Dataset) -> AbRequest {
         let mut request = self.request.clone();
-        if self.typed.chooses_most_blocks() {
+        if self.what.chooses_most_blocks() {
             let (first, level) = (request.looks[0].blocks, self.alpha / self.responses() as f64);
             let times_ns = request.block_times_ns(set, first);
             let times_ns = times_ns.iter().map(|time_ns| time_ns + 2.0 * OVERHEAD_NS);
@@ -153,18 +162,17 @@ impl Ab {
         lab: &mut Laboratory,
         driver: &mut Driver<'_>,
     ) -> Result<()> {
-        let seeds = match self.typed.chooses_most_blocks() {
+        let seeds = match self.what.chooses_most_blocks() {
             true => (1..=u64::from(most_blocks(&[1.0]))).collect(),
             false => self.experiment.plan.seeds.clone(),
         };
-        if self.typed.is_short() && !self.experiment.has_former() {
+        if self.what.is_short() && !self.experiment.has_former() {
             self.warm_up(lab, driver)?;
         }
         let begun = Instant::now();
         for position in 0.. {
             let Some(next) = self.request.looks.get(position) else { break };
-            self.experiment.plan.seeds = seeds[..next.blocks as usize].to_vec();
-            lab.plan.seeds.clone_from(&self.experiment.plan.seeds);
+            lab.plan.seeds = seeds[..next.blocks as usize].to_vec();
             let look = self.look(position, lab, driver)?;
             let each_ns = begun.elapsed().as_nanos() as f64 / f64::from(look.blocks);
             let is_over = look.stop.is_some();
@@ -204,7 +212,7 @@ impl Ab {
         driver: &mut Driver<'_>,
     ) -> Result<AbLook> {
         let not_measured = |why: String| ExperimentError::NotMeasured(why);
-        self.experiment.record()?;
+        self.experiment.record(&lab.plan)?;
         let carried = lab.make_missing(self.folder(), driver)?;
         if carried.interrupted {
             return Err(ExperimentError::Interrupted);
@@ -216,10 +224,10 @@ impl Ab {
             driver.note(&format!("{} runs already existed", carried.found));
         }
         let set = store::observations(&self.folder().to_string_lossy())?;
-        if position == 0 && self.typed.chooses_most_blocks() {
+        if position == 0 && self.what.chooses_most_blocks() {
             self.request = self.planned(&set);
             self.experiment.ab = Some(self.request.recorded(self.alpha));
-            self.experiment.record()?;
+            self.experiment.record(&lab.plan)?;
         }
         let look = self.request.look(&set, position);
         // Runs that did not begin have no response at all, and a better reason.
@@ -242,10 +250,11 @@ fn left(look: &AbLook, each_ns: f64) -> String {
     })
 }
 
-fn experiment(typed: &TypedAb, name: &str, home: &Path, folder: PathBuf) -> Result<Experiment> {
+fn experiment(what: &AbPlan, name: &str, folder: PathBuf) -> Result<Experiment> {
     // Commands of a revision run below it.
-    let folder = without_parents(home.join(folder));
-    let (plan, text) = typed.plan(name, home, &folder)?;
+    let folder = without_parents(current_folder()?.join(folder));
+    let plan = what.plan(name, &folder)?;
+    let text = plan_text(&plan);
     Ok(Experiment::of_plan(plan, text, folder))
 }
 

@@ -120,13 +120,13 @@ impl Experiment {
 
     /// Executes the runs missing from the folder.
     pub fn run(&self, lab: &mut Laboratory, driver: &mut Driver<'_>) -> Result<Carried> {
-        self.record()?;
+        self.record(&lab.plan)?;
         lab.carry_out(&self.folder, driver)
     }
 
-    /// Writes the manifest of the plan, with the folder's earlier runs.
-    pub(crate) fn record(&self) -> Result<()> {
-        let planned = Manifest { ab: self.ab.clone(), ..manifest(&self.plan, &self.text) };
+    /// Writes the manifest of a plan as it is carried out, with the folder's earlier runs.
+    pub(crate) fn record(&self, plan: &Plan) -> Result<()> {
+        let planned = Manifest { ab: self.ab.clone(), ..manifest(plan, &self.text) };
         let manifest = with_former(planned, self.former.as_ref());
         match self.former.as_ref() == Some(&manifest) {
             true => Ok(()),

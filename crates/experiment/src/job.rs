@@ -1,16 +1,19 @@
 //! Planned loads, probes and jobs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::str::FromStr;
+use std::{env, fs};
 
 use jobs::MemoryJob;
 use model::{CommandSpec, LoadSpec, Measure, ProbeSpec, Script, SessionSpec, Spec, Tools};
 
-use crate::plan::job_name;
-use crate::typed::{Setting, setting};
+use crate::plan::{is_parameter, job_name};
+use crate::subject_arg::is_here;
+use crate::typed::{Setting, last, set_default, setting};
 
+/// The parameter that is the folder of a command.
+pub(crate) const FOLDER: &str = "command.folder";
 /// The size parameter of each job: set by a bare value, and swept by default.
 const SIZES: [(&str, &str); 3] = [("vmtest", "size"), ("touch", "footprint"), ("session", "users")];
 
@@ -39,18 +42,63 @@ impl FromStr for TypedJob {
 }
 
 impl TypedJob {
+    /// The job and its parameters by their names in plans.
+    pub fn in_plan(&self) -> Vec<Setting> {
+        let full = |(name, value): &Setting| (format!("{}.{name}", self.name), value.clone());
+        let named = ("job".to_owned(), self.name.clone());
+        [named].into_iter().chain(self.settings.iter().map(full)).collect()
+    }
+
     /// Whether it is a memory job that has this parameter.
     pub fn has(&self, name: &str) -> bool {
         workloads::find_job(&self.name)
             .is_some_and(|job| job.params.iter().any(|param| param.name == name))
     }
+}
 
-    /// The job with further settings, of which the last of a name counts. The error names an
-    /// unknown setting or a bad value.
-    pub fn measure(&self, further: &[Setting]) -> Result<Measure, String> {
-        let settings: Vec<Setting> = self.settings.iter().chain(further).cloned().collect();
-        job(&self.name, &settings, Path::new(""))
+/// The settings with those of `set`, which are stronger. A setting that the job has by its short
+/// name gets its full one.
+pub fn with_full_names(mut settings: Vec<Setting>, set: &[Setting]) -> Vec<Setting> {
+    let Some(name) = last(&settings, "job").map(str::to_owned) else {
+        settings.extend(set.iter().cloned());
+        return settings;
+    };
+    let short = |(full, value): &Setting| {
+        let (job, short) = full.split_once('.')?;
+        (job == name).then(|| (short.to_owned(), value.clone()))
+    };
+    let of_job: Vec<Setting> = settings.iter().filter_map(short).collect();
+    let has = |setting: &Setting| {
+        let all: Vec<Setting> = of_job.iter().chain([setting]).cloned().collect();
+        !is_parameter(&setting.0) || job(&name, &all, Path::new("")).is_ok()
+    };
+    let full = |setting: &Setting| match has(setting) {
+        true => (format!("{name}.{}", setting.0), setting.1.clone()),
+        false => setting.clone(),
+    };
+    settings.extend(set.iter().map(full));
+    settings
+}
+
+/// Whether these settings time a command.
+pub fn times_command(settings: &[Setting]) -> bool {
+    last(settings, "job") == Some(workloads::COMMAND.name)
+}
+
+/// Sets the folder in which a command of this machine runs, if none is set: this one. A guest and
+/// another machine do not have it.
+pub(crate) fn set_folder(settings: &mut Vec<Setting>, home: &Path) -> Result<(), String> {
+    if times_command(settings) && is_here(settings) {
+        let text = home.to_str().ok_or_else(|| format!("{}: not UTF-8", home.display()))?;
+        set_default(settings, FOLDER, text);
     }
+    Ok(())
+}
+
+/// Whether a command runs in the current folder of this machine.
+pub fn is_in_this_folder(settings: &[Setting]) -> bool {
+    let is_this = |folder: &str| env::current_dir().is_ok_and(|here| here == Path::new(folder));
+    times_command(settings) && is_here(settings) && last(settings, FOLDER).is_none_or(is_this)
 }
 
 /// The parameter that is the size of a job.
@@ -85,7 +133,7 @@ pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Mea
 
 /// The name of the first figure that the user's command is to print, if these settings have one.
 pub(crate) fn first_metric(base: &[Setting]) -> Option<String> {
-    let (_, lines) = base.iter().rev().find(|(name, _)| name == "command.metric")?;
+    let lines = last(base, "command.metric")?;
     let mut job = workloads::COMMAND.spec();
     workloads::COMMAND.set(&mut job, "metric", lines).ok()?;
     Some(workloads::metrics(&CommandSpec::new(job)).ok()?.first()?.name.clone())
@@ -139,33 +187,39 @@ pub(crate) fn probe_measure(name: &str) -> Measure {
 mod tests {
     use super::*;
 
-    fn params(text: &str, further: &[Setting]) -> BTreeMap<String, u64> {
-        match text.parse::<TypedJob>().unwrap().measure(further).unwrap() {
-            Measure::Memory(job) => job.params,
-            other => panic!("{other:?}"),
-        }
-    }
-
     #[test]
     fn jobs_have_a_size_and_settings() {
-        let job = params("vmtest:24M,loops=7", &[]);
-        assert_eq!((job["size"], job["loops"]), (24 << 20, 7));
-        let job = params("vmtest:24M,loops=7", &[("size".to_owned(), "4M".to_owned())]);
-        assert_eq!(job["size"], 4 << 20, "what comes later counts");
-        let job: TypedJob = "vmtest".parse().unwrap();
-        assert!(job.has("process_size") && !job.has("victim"));
+        let named: TypedJob = "vmtest:24M,loops=7".parse().unwrap();
+        let Ok(Measure::Memory(memory)) = job(&named.name, &named.settings, Path::new("")) else {
+            panic!("{named:?}")
+        };
+        assert_eq!((memory.params["size"], memory.params["loops"]), (24 << 20, 7));
+        let named: TypedJob = "vmtest".parse().unwrap();
+        assert!(named.has("process_size") && !named.has("victim"));
         for (text, why) in [("gzip", "vmtest"), ("", "vmtest"), ("session:=1", "NAME=VALUE")] {
             assert!(text.parse::<TypedJob>().unwrap_err().contains(why), "{text}");
         }
-        let odd = "vmtest:3M".parse::<TypedJob>().unwrap().measure(&[]).unwrap_err();
+        let odd: TypedJob = "vmtest:3M".parse().unwrap();
+        let odd = job(&odd.name, &odd.settings, Path::new("")).unwrap_err();
         assert!(odd.contains("multiple"), "{odd}");
+    }
+
+    #[test]
+    fn a_setting_of_the_job_gets_its_full_name_and_comes_last() {
+        let set = [("size", "4M"), ("load", "cpuload"), ("timeout", "9s")];
+        let set = set.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let all = with_full_names("vmtest:24M".parse::<TypedJob>().unwrap().in_plan(), &set);
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["job", "vmtest.size", "vmtest.size", "load", "timeout"]);
+        assert_eq!(last(&all, "vmtest.size"), Some("4M"), "what comes later counts");
+        assert_eq!(with_full_names(Vec::new(), &set), set, "without a job");
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "(vmtest:|touch:)?.{0,30}") {
-            if let Ok(job) = text.parse::<TypedJob>() {
-                let _ = job.measure(&[]);
+            if let Ok(TypedJob { name, settings }) = text.parse() {
+                let _ = job(&name, &settings, Path::new(""));
             }
         }
     }

@@ -46,8 +46,8 @@ pub use freeze::{
     DEFAULT_KERNEL, FreezeOutcome, FreezeSuite, Policy, Scenario, freeze_results, known_freezes,
 };
 pub use history::{KernelHistory, RequestedKernels, Suite, history_folder, read_history};
-pub use job::{TypedJob, as_planned, size_of};
-pub use limit::{LimitArgs, limit, names_live_group};
+pub use job::{TypedJob, as_planned, is_in_this_folder, size_of, times_command, with_full_names};
+pub use limit::{LimitArgs, limit};
 pub use matrix::MatrixPlan;
 pub use parallel::in_parallel;
 pub use plan::{AA_FACTOR, CellPlan, PARAMETERS, Plan, PlanError, is_parameter, parse_plan};
@@ -56,5 +56,5 @@ pub use segment::Segment;
 pub use simulated::machine_text;
 pub use simulated_levels::{SimulatedLevels, SimulatedRun};
 pub use subject_arg::{SubjectArg, is_here, is_live_group};
-pub use sweep::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
+pub use sweep::{Form, Quantity, SearchArgs, Sweep, SweepPlan, parameter_of, parse_sweep};
 pub use typed_ab::TypedAb;

@@ -1,18 +1,18 @@
 //! The search for the limit at which work begins to pay: a sweep with a price, whose range is found.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use model::units::exact_size;
 use subject::Machine;
 
 use crate::error::{ExperimentError, Result};
-use crate::job::first_metric;
+use crate::job::{first_metric, times_command};
 use crate::plan::CellPlan;
 use crate::profile::TimingChanges;
 use crate::subject_arg::{SubjectArg, is_here, is_live_group, split};
-use crate::sweep::{SearchArgs, Sweep, TypedSweep, parse_sweep};
-use crate::typed::{self, Setting, part};
+use crate::sweep::{SearchArgs, Sweep};
+use crate::typed::{self, Setting, last, part, set_default};
 
 const MEMORY: &str = "sandbox.memory";
 const SANDBOX: &str = "sandbox.";
@@ -81,10 +81,18 @@ pub struct LimitArgs {
 
 /// The search for a limit of the work that `base` describes, as a sweep. Fails when there is no
 /// usual range, or something cannot be set.
-pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Result<Sweep> {
+pub fn limit(args: &LimitArgs, mut base: Vec<Setting>, output: Option<&Path>) -> Result<Sweep> {
     let LimitArgs { price, resolution, budget, response, .. } = args.clone();
+    let is_live = is_live_group(&base);
+    if times_command(&base) {
+        // A server is cold when it has been started, or its limit lowered.
+        if is_live || last(&base, "command.service").is_some() {
+            set_default(&mut base, "command.warmup", "1");
+            set_default(&mut base, "command.runs", "3");
+        }
+        set_default(&mut base, "command.runs", "1");
+    }
     let room = Room::of_subject(&base);
-    let is_live = names_live_group(&base);
     let usual = if is_live { LIVE_HIGH } else { MEMORY };
     let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
     let most = args.most.unwrap_or(match over.as_str() {
@@ -104,14 +112,12 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
             .map_err(ExperimentError::WrongUse)?,
     };
     let response = response.or_else(|| first_metric(&base));
-    let mut all = Vec::new();
     // A sandbox has little memory by default, which would be a second limit.
     if over.starts_with(SANDBOX) && !MEMORIES.contains(&over.as_str()) && !names_memory(&base) {
-        // Of a subject that cannot be, the plan reports why.
+        // If the subject is impossible, the plan says why.
         let memory = room.ok().flatten().map(|room| room.memory);
-        all.extend(memory.map(|memory| (MEMORY.to_owned(), memory)));
+        base.extend(memory.map(|memory| (MEMORY.to_owned(), memory)));
     }
-    all.extend(base);
     let search = SearchArgs {
         over: Some(over),
         range: Some(range),
@@ -124,23 +130,12 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
         response,
         ..SearchArgs::default()
     };
-    let plan = parse_sweep("", TypedSweep { base: all, search })?;
-    Ok(Sweep::of_plan(plan, PathBuf::new(), output)?)
-}
-
-fn subject_of(base: &[Setting]) -> Option<&str> {
-    let subject = base.iter().rev().find(|(name, _)| name == "subject");
-    subject.map(|(_, value)| value.as_str())
-}
-
-/// Whether the subject is a control group that is there already, here or on another machine.
-pub fn names_live_group(base: &[Setting]) -> bool {
-    subject_of(base).is_some_and(is_live_group)
+    Sweep::new(base, search, output)
 }
 
 /// Whether the memory of the sandbox is set, also as a setting of the subject.
 fn names_memory(base: &[Setting]) -> bool {
-    let settings = subject_of(base).and_then(|text| split(text).ok());
+    let settings = last(base, "subject").and_then(|text| split(text).ok());
     let of_subject = settings.is_some_and(|(_, kind, settings)| {
         let wanted = if kind == GUEST { "sandbox.mem" } else { "mem" };
         settings.iter().any(|(name, _)| name == wanted)
@@ -162,9 +157,9 @@ impl Room {
     /// Room of this machine or of a guest; `None` = unknown. Fails when a setting of the guest is
     /// wrong, or the facts of this machine cannot be read.
     fn of_subject(base: &[Setting]) -> Result<Option<Self>, String> {
-        match subject_of(base) {
+        match last(base, "subject") {
             Some(subject) if subject.split(':').next() == Some(GUEST) => Self::of_guest(base),
-            Some(subject) if !is_here(subject) => Ok(None),
+            Some(_) if !is_here(base) => Ok(None),
             _ => Machine::read().map(|machine| Some(Self::of_host(&machine))),
         }
     }

@@ -10,6 +10,12 @@ use store::results::read_runs;
 use crate::error::{ExperimentError, Result};
 use crate::plan::PlanError;
 
+/// The current folder, in which commands run and paths begin.
+pub(crate) fn current_folder() -> Result<PathBuf> {
+    std::env::current_dir()
+        .map_err(|error| ExperimentError::WrongUse(format!("the current folder: {error}")))
+}
+
 /// The text of a plan, and the base folder of its paths.
 pub(crate) fn read_plan(path: &Path) -> Result<(String, PathBuf)> {
     let wrong = |error| format!("read the plan {}: {error}", path.display());

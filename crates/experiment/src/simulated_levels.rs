@@ -7,7 +7,7 @@ use model::{Manifest, ManifestRun, ManifestSweep, SubjectSpec};
 use crate::carry_out::manifest;
 use crate::parallel::in_parallel;
 use crate::plan::{Design, Order, Plan, PlanFactor, PlanLevel};
-use crate::sweep::{TypedSweep, parse_sweep};
+use crate::sweep::{SearchArgs, SweepPlan};
 use crate::typed::Setting;
 use crate::{PlanError, SubjectArg};
 use simulated::simulated_run;
@@ -75,15 +75,14 @@ impl SimulatedLevels {
         let plan = &self.0;
         let PlanFactor { name: over, levels } = &plan.factors[0];
         let ends = levels.first().zip(levels.last());
-        let range = ends.map(|(first, last)| format!("{}..{}", first.name, last.name));
-        let text = format!(
-            "name = {:?}\n[sweep]\nover = {over:?}\nrange = {:?}\npasses = {}\n",
-            plan.name,
-            range.unwrap_or_default(),
-            plan.seeds.len()
-        );
-        let typed = TypedSweep { base: plan.base.clone(), ..TypedSweep::default() };
-        let text = parse_sweep(&text, typed).map_or_else(|_| String::new(), |plan| plan.text());
+        let search = SearchArgs {
+            over: Some(over.clone()),
+            range: ends.map(|(first, last)| format!("{}..{}", first.name, last.name)),
+            passes: Some(plan.seeds.len() as u32),
+            ..SearchArgs::default()
+        };
+        let sweep = SweepPlan::new(Some(plan.name.clone()), plan.base.clone(), search);
+        let text = sweep.map_or_else(|_| String::new(), |plan| plan.text());
         let sweep = Some(ManifestSweep { unit: "bytes".to_owned(), refused: Default::default() });
         let runs = self.runs().into_iter().map(|(_, run)| run).collect();
         Manifest { sweep, runs, ..manifest(plan, &text) }

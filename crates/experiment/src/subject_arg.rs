@@ -10,7 +10,7 @@ use subject::LocalSubject;
 use vm::VmRequest;
 
 use crate::simulated::mmu_spec;
-use crate::typed::Setting;
+use crate::typed::{Setting, last};
 
 /// The default kernel if the host has none: the newest of Debian's small ones.
 const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
@@ -20,14 +20,16 @@ const HERE: [&str; 3] = ["host", "sandbox", GROUP];
 /// The kind that is there already.
 const GROUP: &str = "group";
 
-/// Whether a subject as typed is of this machine, so that it has its folders and memory.
-pub fn is_here(subject: &str) -> bool {
-    HERE.iter().any(|kind| subject.starts_with(kind))
+/// Whether the subject of these settings is of this machine, so that it has its folders and memory.
+pub fn is_here(settings: &[Setting]) -> bool {
+    let is_here = |subject: &str| HERE.iter().any(|kind| subject.starts_with(kind));
+    last(settings, "subject").is_none_or(is_here)
 }
 
-/// Whether a subject as typed is a control group that is there already, here or elsewhere.
-pub fn is_live_group(subject: &str) -> bool {
-    subject.starts_with(GROUP) || subject.contains(",group")
+/// Whether the subject is a control group that is there already, here or on another machine.
+pub fn is_live_group(settings: &[Setting]) -> bool {
+    let is_group = |subject: &str| subject.starts_with(GROUP) || subject.contains(",group");
+    last(settings, "subject").is_some_and(is_group)
 }
 
 /// Prefix of another machine's address.

@@ -12,11 +12,11 @@ use model::units::exact_duration;
 use workloads::COMMAND;
 
 use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel};
-use crate::typed::Setting;
+use crate::typed::{Setting, last};
 
 pub use quantity::{Form, Quantity};
-pub use search::Sweep;
-pub use text::{SearchArgs, TypedSweep, parse_sweep};
+pub use search::{Sweep, parameter_of};
+pub use text::{SearchArgs, parse_sweep};
 
 /// Parameter that calibrates the loops of Irlam's program, and the size parameter for it.
 const LOOPS: &str = "vmtest.loops";
@@ -183,7 +183,7 @@ impl SweepPlan {
     }
 
     fn value(&self, parameter: &str) -> Option<&str> {
-        quantity::last(&self.base, parameter)
+        last(&self.base, parameter)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Typed values: settings, ranges, seeds, shares.
 
+use std::collections::BTreeMap;
+
 /// A parameter and its value, as written.
 pub type Setting = (String, String);
 
@@ -17,6 +19,24 @@ pub fn setting(text: &str) -> Result<Setting, String> {
         }
         _ => Err(format!("{text:?} is not NAME=VALUE")),
     }
+}
+
+/// The last value of a parameter in the settings.
+pub fn last<'a>(settings: &'a [Setting], parameter: &str) -> Option<&'a str> {
+    let named = settings.iter().rev().find(|(name, _)| name == parameter);
+    named.map(|(_, value)| value.as_str())
+}
+
+/// Sets a parameter that has no value.
+pub fn set_default(settings: &mut Vec<Setting>, parameter: &str, value: &str) {
+    if last(settings, parameter).is_none() {
+        settings.push((parameter.to_owned(), value.to_owned()));
+    }
+}
+
+/// Every parameter once, with its last value, by name.
+pub(crate) fn once(settings: Vec<Setting>) -> Vec<Setting> {
+    settings.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect()
 }
 
 /// Reads `FIRST..LAST`, each end by `end`. Fails unless it has two readable ends.

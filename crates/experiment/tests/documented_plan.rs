@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use experiment::{PARAMETERS, TypedSweep, parse_plan, parse_sweep};
+use experiment::{PARAMETERS, parse_plan, parse_sweep};
 
 const DOCUMENT: &str = include_str!("../../../docs/experiments.md");
 
@@ -67,10 +67,10 @@ fn plans_of_the_page_can_be_read() {
 fn the_sweep_of_its_page_can_be_read_and_every_key_stands_there() {
     const PAGE: &str = include_str!("../../../docs/sweeps.md");
     let block = PAGE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
-    let plan = parse_sweep(block.unwrap(), TypedSweep::default()).unwrap();
+    let plan = parse_sweep(block.unwrap()).unwrap();
     assert_eq!((plan.over.as_str(), plan.rows().len()), ("touch.footprint", 2));
     let wrong = "name = \"x\"\n[sweep]\nunknown = 1\n";
-    let told = parse_sweep(wrong, TypedSweep::default()).unwrap_err().to_string();
+    let told = parse_sweep(wrong).unwrap_err().to_string();
     let (_, known) = told.split_once("expected one of ").expect("all that are known");
     for key in known.split('`').skip(1).step_by(2) {
         assert!(PAGE.contains(&format!("`{key}`")), "{key}");

@@ -36,11 +36,7 @@ impl SimulatorArgs {
     pub(super) fn settings(&self, program: Option<&TypedJob>, set: &[Setting]) -> Vec<Setting> {
         let own = |name: &str, value: &String| (name.to_owned(), value.clone());
         let mut all = vec![own("subject", &"mmu".to_owned()), own("mmu.machine", &self.machine)];
-        if let Some(job) = program {
-            all.push(own("job", &job.name));
-            let settings = job.settings.iter();
-            all.extend(settings.map(|(name, value)| own(&format!("{}.{name}", job.name), value)));
-        }
+        all.extend(program.into_iter().flat_map(TypedJob::in_plan));
         let job_of =
             |name: &str| program.filter(|job| job.has(name)).map_or("mmu", |job| &job.name);
         all.extend(set.iter().map(|(name, value)| match is_parameter(name) {

@@ -19,8 +19,8 @@ use workloads::{loads_and_provocations, probes};
 use super::{MachineArgs, VmContext, emulators, show_verdict, verified_run, verify_options};
 use crate::guests;
 use crate::output::OutputArgs;
-use crate::run::workload;
 use crate::timing::TimingArgs;
+use crate::work::workload;
 use crate::{Failure, Result, wrong};
 
 /// A load that uses processor, memory and disk.
@@ -45,7 +45,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     machine: MachineArgs,
 
-    /// The load
+    /// The load in the background
     #[arg(long, value_name = "LOAD", default_value = VERIFIED_LOAD,
         value_parser = workload(loads_and_provocations()))]
     load: String,

@@ -18,13 +18,12 @@ This page is generated from the command line: `UPDATE=1 cargo test -p cli option
 ";
 
 /// Options that mean something else in some commands, and why they may.
-const DIFFERENT: [(&str, &str); 12] = [
+const DIFFERENT: [(&str, &str); 11] = [
     ("all", "all of what the command counts, lists or removes"),
     ("at", "a point of a run in the deterministic machine, or a time of a recording"),
     ("blocks", "blocks of an experiment are repetitions, blocks of a trace are its parts"),
     ("factor", "`attribute` takes several; `import` names the columns of a CSV"),
     ("format", "`export` writes formats of other programs"),
-    ("load", "`run` takes several"),
     ("output", "a folder where a command writes run files, else a file"),
     ("pid", "`profile` observes the process itself, the others measure its control group"),
     ("range", "of sizes, of levels or of steps: whatever the command varies"),

@@ -80,7 +80,7 @@ fn what_makes_no_sense_is_refused() {
         (&format!("{job} --range 16M..256M"), "from no limit downwards"),
         (&format!("{job} --price 2000%"), "price"),
         (&format!("{job} --over touch.pages --range 2..1"), "touch.pages"),
-        (&format!("{job} --prepare sync"), "--prepare is of a command, and none is timed"),
+        (&format!("{job} --prepare sync"), "--prepare needs a command"),
     ] {
         fixture.finish(fixture.thrashlab(arguments)).expect(2, &[words]);
     }

@@ -175,7 +175,7 @@ fn what_is_no_sweep_is_refused_with_the_reason() {
         ("sweep vmtest --range 2M-96M", "FIRST..LAST"),
         ("sweep vmtest --range 2M..2M", "one level"),
         ("sweep touch --over touch.pages --range 1..2", "touch.pages is not a number"),
-        ("sweep touch --range 1M..2M --set colour=red", "no such parameter"),
+        ("sweep touch --range 1M..2M --set colour=red", "touch has no \"colour\""),
         ("sweep touch --range 1M..2M --by touch.pages", "PARAM=V1,V2"),
         ("sweep touch --range 1M..2M --budget 2", "too few"),
         ("sweep bad.toml", "line 3"),

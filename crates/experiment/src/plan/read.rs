@@ -176,8 +176,7 @@ fn plan(file: PlanFile) -> Result<Plan, PlanError> {
         factors,
         first_cell: 1,
     };
-    check(&plan)?;
-    Ok(plan)
+    plan.checked()
 }
 
 fn seeds(blocks: Option<u32>, seeds: Option<Vec<u64>>) -> Result<Vec<u64>, PlanError> {
@@ -282,7 +281,13 @@ pub(crate) fn scalar(value: &Value) -> Result<String, String> {
     }
 }
 
-/// Conditions on all plans.
+impl Plan {
+    /// The plan, if it meets the conditions on all plans.
+    pub(crate) fn checked(self) -> Result<Self, PlanError> {
+        check(&self).map(|()| self)
+    }
+}
+
 fn check(plan: &Plan) -> Result<(), PlanError> {
     let wrong = |text: String| Err(PlanError::Wrong(text));
     if plan.name.is_empty() || plan.name.contains(['/', '\0']) || plan.name.starts_with('.') {

@@ -5,7 +5,7 @@ use model::units::{exact_duration, exact_size, parse_duration_ns, parse_size_byt
 
 use crate::plan::short;
 use crate::simulated::mmu_spec;
-use crate::typed::Setting;
+use crate::typed::{Setting, last};
 
 /// A page, in bytes: the smallest step of memory.
 const PAGE_BYTES: f64 = 4096.0;
@@ -190,12 +190,6 @@ fn none(parameter: &str) -> Result<Quantity, String> {
         "{parameter} is not a number that can be swept; there are sizes, counts, times and volumes \
          such as vmtest.size, touch.footprint, sandbox.memory, load.intensity, session.users"
     ))
-}
-
-/// The last value of a parameter in the settings.
-pub(super) fn last<'a>(settings: &'a [Setting], parameter: &str) -> Option<&'a str> {
-    let found = settings.iter().rev().find(|(name, _)| name == parameter);
-    found.map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]

@@ -11,16 +11,19 @@ use model::{
 };
 use store::results::{SUFFIX, read_run};
 
-use super::{SweepPlan, TypedSweep, parse_sweep};
+use super::text::parse_sweep_with;
+use super::{SearchArgs, SweepPlan, parse_sweep};
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
 use crate::event::Event;
+use crate::job::set_folder;
 use crate::laboratory::Laboratory;
 use crate::plan::{CellPlan, PlanError};
-use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
+use crate::results_folder::{
+    current_folder, named_or, open, read_plan, write_manifest, wrong_plan,
+};
+use crate::typed::Setting;
 
-/// Suffix of plans.
-const PLAN: &str = ".toml";
 /// File of the calibration run, which is not a measurement of a level.
 const CALIBRATION: &str = "calibration.jsonl";
 /// How the file names of runs end that were observed, and do not count as measurements of a level either.
@@ -49,25 +52,32 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep of `what`: a plan (`*.toml`), or a job, a probe or a load by name. Typed options
-    /// override the plan. Fails when the plan is unreadable, incomplete or invalid.
-    pub fn new(what: &str, mut typed: TypedSweep, output: Option<&Path>) -> Result<Self> {
-        let (text, plan_folder) = match what.ends_with(PLAN) {
-            true => read_plan(Path::new(what))?,
-            false => {
-                let value = what.to_owned();
-                typed.base.insert(0, (parameter_of(what)?.to_owned(), value));
-                (String::new(), PathBuf::new())
-            }
-        };
-        let wrong = |error| wrong_plan(Path::new(what), error);
-        let plan = parse_sweep(&text, typed).map_err(wrong)?;
-        Self::of_plan(plan, plan_folder, output).map_err(wrong)
+    /// A sweep of these settings; a command of this machine runs in the current folder. Fails when
+    /// it is incomplete or contradictory.
+    pub fn new(mut base: Vec<Setting>, search: SearchArgs, output: Option<&Path>) -> Result<Self> {
+        set_folder(&mut base, &current_folder()?).map_err(ExperimentError::WrongUse)?;
+        let plan = SweepPlan::new(None, base, search);
+        let sweep = plan.and_then(|plan| Self::of_plan(plan, PathBuf::new(), output));
+        sweep.map_err(|error| ExperimentError::WrongUse(error.to_string()))
+    }
+
+    /// The sweep of a plan's file, with further settings and typed options, which are stronger.
+    /// Fails when the plan is unreadable, incomplete or invalid.
+    pub fn of_file(
+        path: &Path,
+        base: Vec<Setting>,
+        typed: &SearchArgs,
+        output: Option<&Path>,
+    ) -> Result<Self> {
+        let (text, plan_folder) = read_plan(path)?;
+        let plan = parse_sweep_with(&text, base, typed);
+        let sweep = plan.and_then(|plan| Self::of_plan(plan, plan_folder, output));
+        sweep.map_err(|error| wrong_plan(path, error))
     }
 
     /// A sweep that is planned already; paths of the plan begin in `plan_folder`. Fails when no
     /// level can be set.
-    pub(crate) fn of_plan(
+    fn of_plan(
         plan: SweepPlan,
         plan_folder: PathBuf,
         output: Option<&Path>,
@@ -90,7 +100,7 @@ impl Sweep {
         let mut plan = self.plan.clone();
         self.former = open(&self.folder, |former| {
             let text = former.sweep.as_ref().map(|_| former.plan.as_str());
-            let before = text.and_then(|text| parse_sweep(text, TypedSweep::default()).ok());
+            let before = text.and_then(|text| parse_sweep(text).ok());
             let Some(before) = before else { return false };
             if let Some(loops) = before.loops().filter(|_| plan.needs_loops()) {
                 plan = plan.clone().with_loops(loops);
@@ -331,7 +341,7 @@ impl Sweep {
 }
 
 /// Whether a job, a probe or a load has this name.
-fn parameter_of(name: &str) -> Result<&'static str> {
+pub fn parameter_of(name: &str) -> Result<&'static str> {
     let kinds: [(&str, Vec<&str>); 3] = [
         ("job", workloads::jobs().map(|job| job.name).collect()),
         ("probe", workloads::probes().map(|probe| probe.name).collect()),
@@ -341,7 +351,7 @@ fn parameter_of(name: &str) -> Result<&'static str> {
     found.map(|(parameter, _)| *parameter).ok_or_else(|| {
         let names: Vec<&str> = kinds.iter().flat_map(|(_, names)| names).copied().collect();
         ExperimentError::WrongUse(format!(
-            "neither job, probe nor load is named {name:?}, and a plan's name ends in {PLAN}; there \
+            "neither job, probe nor load is named {name:?}, and a plan's name ends in .toml; there \
              are {}",
             names.join(", ")
         ))

@@ -30,7 +30,7 @@ levels = ["small", "thp"]
 "#;
 
 fn sweep(text: &str) -> Result<SweepPlan, PlanError> {
-    parse_sweep(text, TypedSweep::default())
+    parse_sweep(text)
 }
 
 #[test]
@@ -133,8 +133,7 @@ proptest! {
     #[test]
     fn any_range_is_read_or_refused(range in "[0-9.MKGms-]{0,12}", over in "(touch.footprint|load.intensity|touch.think|sysctl.x)") {
         let search = SearchArgs { over: Some(over), range: Some(range), ..SearchArgs::default() };
-        let typed = TypedSweep { search, ..TypedSweep::default() };
-        if let Ok(plan) = parse_sweep("", typed) {
+        if let Ok(plan) = SweepPlan::new(None, Vec::new(), search) {
             for level in plan.search().unwrap().coarse_levels() {
                 let text = plan.quantity.format(level);
                 prop_assert_eq!(plan.quantity.parse(&text), Ok(level), "{}", text);

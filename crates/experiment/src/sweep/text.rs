@@ -1,18 +1,15 @@
 //! Reading and writing a sweep (TOML), and building one from what was typed.
 
-use std::collections::BTreeMap;
-
 use analysis::sweep::{End, PriceSettings, Range, SearchSettings, Settings, Spacing};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use stats::KneeSettings;
 use toml::{Table, Value};
 
-use super::quantity::last;
 use super::{Quantity, SweepPlan};
 use crate::job::size_of;
 use crate::plan::{FactorFile, PlanError, PlanFactor, factor, scalar, settings, settings_table};
-use crate::typed::{self, Setting, part};
+use crate::typed::{self, Setting, last, once, part};
 
 /// Ranges with at least this ratio of their ends are spaced geometrically.
 const FAR_APART: f64 = 4.0;
@@ -103,102 +100,30 @@ pub struct SearchArgs {
     pub(crate) by: Option<FactorFile>,
 }
 
-/// Typed options, which override the plan of a sweep.
-#[derive(Clone, Debug, Default)]
-pub struct TypedSweep {
-    /// Settings of all measurements; of two values of a parameter the last one counts.
-    pub base: Vec<Setting>,
-    /// Keys of `[sweep]`.
-    pub search: SearchArgs,
+/// Reads the plan of a sweep. The default name is that of its parameter. Errors have line and column
+/// of bad TOML, or the key.
+pub fn parse_sweep(text: &str) -> Result<SweepPlan, PlanError> {
+    parse_sweep_with(text, Vec::new(), &SearchArgs::default())
 }
 
-/// Reads the plan of a sweep or, from an empty text, builds one from typed options. The default
-/// name is that of its parameter. Errors have line and column of bad TOML, or the key.
-pub fn parse_sweep(text: &str, typed: TypedSweep) -> Result<SweepPlan, PlanError> {
+/// Reads the plan of a sweep; further settings and typed options override it.
+pub(crate) fn parse_sweep_with(
+    text: &str,
+    further: Vec<Setting>,
+    typed: &SearchArgs,
+) -> Result<SweepPlan, PlanError> {
     let file: SweepFile = toml::from_str(text).map_err(wrong)?;
     let mut base = settings(&file.base).map_err(|why| wrong(format!("base: {why}")))?;
-    base.extend(typed.base);
+    base.extend(further);
     let mut table = Table::try_from(&file.sweep).map_err(wrong)?;
-    table.extend(Table::try_from(&typed.search).map_err(wrong)?);
-    let mut search: SearchArgs = table.try_into().map_err(wrong)?;
-    let flags = [("linear", typed.search.linear), ("geometric", typed.search.geometric)];
-    if let Some((spacing, _)) = flags.iter().find(|(_, is_set)| *is_set) {
-        search.spacing = Some((*spacing).to_owned());
-    }
-    finish(file.name, once(base), search)
+    table.extend(Table::try_from(typed).map_err(wrong)?);
+    let search: SearchArgs = table.try_into().map_err(wrong)?;
+    let SearchArgs { linear, geometric, .. } = *typed;
+    SweepPlan::new(file.name, base, SearchArgs { linear, geometric, ..search })
 }
 
 fn wrong(why: impl ToString) -> PlanError {
     PlanError::Wrong(why.to_string())
-}
-
-fn finish(
-    name: Option<String>,
-    base: Vec<Setting>,
-    table: SearchArgs,
-) -> Result<SweepPlan, PlanError> {
-    let of_key = |key: &str, why: String| wrong(format!("sweep.{key}: {why}"));
-    let text = |key: &str, value: Option<Value>| {
-        value.map(|value| scalar(&value).map_err(|why| of_key(key, why))).transpose()
-    };
-    let over = match table.over {
-        Some(over) => over,
-        None => usual(&base).map_err(wrong)?,
-    };
-    let range =
-        table.range.ok_or_else(|| wrong("a sweep needs a range, such as 2M..96M".to_owned()))?;
-    let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
-    let ends = typed::range(&range, |end| Ok(end.to_owned())).map_err(of_range)?;
-    let quantity = Quantity::new(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
-    let [first, last_end] = [&ends.0, &ends.1].map(|end| quantity.parse(end).map_err(of_range));
-    let (first, last_end) = (first?, last_end?);
-    let present = text("present", table.present)?.map(|text| {
-        quantity.parse(&text).map_err(|why| wrong(format!("the present level: {why}")))
-    });
-    let resolution = text("resolution", table.resolution)?
-        .map(|text| part(&text, 1.0).map_err(|why| of_key("resolution", why)));
-    let spacing = match table.spacing.as_deref() {
-        None => spacing(first, last_end),
-        Some("geometric") => Spacing::Geometric,
-        Some("linear") => Spacing::Linear,
-        Some(name) => {
-            let why = format!("{name:?}: choose geometric or linear");
-            return Err(of_key("spacing", why));
-        }
-    };
-    let standard = SearchSettings::default();
-    // For a limit, the cost at both ends shows the plateau; for work, the first level is the
-    // harmless one, though its cost may be that of a single process.
-    let of_work = ["vmtest.", "touch.", "load."].iter().any(|start| over.starts_with(start));
-    let price = price(table.price, table.most, first > last_end).map_err(wrong)?;
-    let near = if first <= last_end { End::Low } else { End::High };
-    let by = table.by.map(factor).transpose()?;
-    let plan = SweepPlan {
-        name: name.unwrap_or_else(|| usual_name(price.is_some(), &over, &base, by.as_ref())),
-        range: Range { first, last: last_end, spacing, quantum: quantity.quantum },
-        settings: SearchSettings {
-            resolution: resolution.transpose()?.unwrap_or(standard.resolution),
-            coarse: table.coarse.unwrap_or(standard.coarse),
-            passes: table.passes.unwrap_or(standard.passes),
-            budget: table.budget.unwrap_or(standard.budget),
-            find: Settings {
-                knee: KneeSettings {
-                    least_rise: table.least_rise.unwrap_or(standard.find.knee.least_rise),
-                    ..standard.find.knee
-                },
-                present: present.transpose()?,
-                plateau: if price.is_some() { Some(End::High) } else { of_work.then_some(near) },
-                price,
-            },
-        },
-        response: table.response,
-        by,
-        base,
-        over,
-        quantity,
-    };
-    check(&plan)?;
-    Ok(plan)
 }
 
 /// What a limit may cost, if a price is stated.
@@ -228,11 +153,6 @@ fn usual_name(is_limit: bool, over: &String, base: &[Setting], by: Option<&PlanF
     let hash = blake3::hash(format!("{over:?} {base:?} {by:?}").as_bytes()).to_hex();
     let kind = if is_limit { "limit" } else { "sweep" };
     format!("{kind}-{over}-{}", &hash[..HASH_LETTERS])
-}
-
-/// Every parameter once, with its last value, by name.
-fn once(base: Vec<Setting>) -> Vec<Setting> {
-    base.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect()
 }
 
 /// The default parameter.
@@ -284,6 +204,85 @@ fn check(plan: &SweepPlan) -> Result<(), PlanError> {
 }
 
 impl SweepPlan {
+    /// The plan of these settings, of which the last of a name counts, and of this search; the
+    /// default name is that of its parameter. The error names the key.
+    pub(crate) fn new(
+        name: Option<String>,
+        base: Vec<Setting>,
+        table: SearchArgs,
+    ) -> Result<Self, PlanError> {
+        let base = once(base);
+        let of_key = |key: &str, why: String| wrong(format!("sweep.{key}: {why}"));
+        let text = |key: &str, value: Option<Value>| {
+            value.map(|value| scalar(&value).map_err(|why| of_key(key, why))).transpose()
+        };
+        let over = match table.over {
+            Some(over) => over,
+            None => usual(&base).map_err(wrong)?,
+        };
+        let range = table
+            .range
+            .ok_or_else(|| wrong("a sweep needs a range, such as 2M..96M".to_owned()))?;
+        let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
+        let ends = typed::range(&range, |end| Ok(end.to_owned())).map_err(of_range)?;
+        let quantity = Quantity::new(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
+        let [first, last_end] = [&ends.0, &ends.1].map(|end| quantity.parse(end).map_err(of_range));
+        let (first, last_end) = (first?, last_end?);
+        let present = text("present", table.present)?.map(|text| {
+            quantity.parse(&text).map_err(|why| wrong(format!("the present level: {why}")))
+        });
+        let resolution = text("resolution", table.resolution)?
+            .map(|text| part(&text, 1.0).map_err(|why| of_key("resolution", why)));
+        let spacing = match table.spacing.as_deref() {
+            _ if table.linear => Spacing::Linear,
+            _ if table.geometric => Spacing::Geometric,
+            None => spacing(first, last_end),
+            Some("geometric") => Spacing::Geometric,
+            Some("linear") => Spacing::Linear,
+            Some(name) => {
+                let why = format!("{name:?}: choose geometric or linear");
+                return Err(of_key("spacing", why));
+            }
+        };
+        let standard = SearchSettings::default();
+        // For a limit, the cost at both ends shows the plateau; for work, the first level is the
+        // harmless one, though its cost may be that of a single process.
+        let of_work = ["vmtest.", "touch.", "load."].iter().any(|start| over.starts_with(start));
+        let price = price(table.price, table.most, first > last_end).map_err(wrong)?;
+        let near = if first <= last_end { End::Low } else { End::High };
+        let by = table.by.map(factor).transpose()?;
+        let plan = Self {
+            name: name.unwrap_or_else(|| usual_name(price.is_some(), &over, &base, by.as_ref())),
+            range: Range { first, last: last_end, spacing, quantum: quantity.quantum },
+            settings: SearchSettings {
+                resolution: resolution.transpose()?.unwrap_or(standard.resolution),
+                coarse: table.coarse.unwrap_or(standard.coarse),
+                passes: table.passes.unwrap_or(standard.passes),
+                budget: table.budget.unwrap_or(standard.budget),
+                find: Settings {
+                    knee: KneeSettings {
+                        least_rise: table.least_rise.unwrap_or(standard.find.knee.least_rise),
+                        ..standard.find.knee
+                    },
+                    present: present.transpose()?,
+                    plateau: if price.is_some() {
+                        Some(End::High)
+                    } else {
+                        of_work.then_some(near)
+                    },
+                    price,
+                },
+            },
+            response: table.response,
+            by,
+            base,
+            over,
+            quantity,
+        };
+        check(&plan)?;
+        Ok(plan)
+    }
+
     /// The sweep as text that [`parse_sweep`] reads.
     pub fn text(&self) -> String {
         let level = |level: f64| self.quantity.format(level);
