@@ -105,8 +105,8 @@ fn verify_options(cache: Cache, qemu: Option<Qemu>) -> VmOptions {
 /// Makes a cell that is verified; returns how it ended, and its bytes. Fails as [`Vm::run`].
 fn verified_run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<(Outcome, Vec<u8>), VmError> {
     let stop = || waiter.stop_requested();
-    let ((outcome, _), bytes) = guests::with_bytes(|sink| vm.run(spec, RUN_ID, &stop, sink))?;
-    Ok((outcome, bytes))
+    let (made, bytes) = guests::with_bytes(|sink| vm.run(spec, RUN_ID, &stop, sink))?;
+    Ok((made.outcome, bytes))
 }
 
 /// Prints the result of a check. Fails when it is not as it should be.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor};
 
+use crate::deterministic::Deterministic;
 use crate::driver::Driver;
 use crate::error::Result;
 use crate::execute::{Execution, has_ended, is_of_machine};
@@ -13,8 +14,6 @@ use crate::machines::{Executor, Order};
 use crate::plan::{Design, Plan};
 use crate::run_result::{RunResult, run_of, set_aside};
 use crate::segment::Segment;
-use crate::simulated::simulated_key;
-use simulated::{SIMULATOR, simulator};
 
 /// The result of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,16 +134,15 @@ impl Laboratory {
     pub fn outlook(&self, folder: &Path) -> Result<Outlook> {
         let mut outlook = Outlook::default();
         for order in self.orders() {
-            let is_cached = || match self.machines.guest(order.at) {
-                Some(vm) => vm.has_cell(&order.spec),
-                None => Ok(self.has_simulated(&order)),
-            };
+            let maker = self.machines.deterministic(order.at);
             let (runs, total_ns) = match order.at {
                 _ if self.has_finished(&order, folder)? => (&mut outlook.found, None),
                 Executor::Stage | Executor::Remote(_) => {
                     (&mut outlook.on_host.0, Some(&mut outlook.on_host.1))
                 }
-                _ if is_cached()? => (&mut outlook.cached, None),
+                _ if maker.map_or(Ok(false), |maker| maker.has(&order.spec))? => {
+                    (&mut outlook.cached, None)
+                }
                 Executor::Guest(_) => (&mut outlook.in_guests.0, Some(&mut outlook.in_guests.1)),
                 Executor::Simulator => (&mut outlook.simulated, None),
             };
@@ -155,12 +153,6 @@ impl Laboratory {
             }
         }
         Ok(outlook)
-    }
-
-    fn has_simulated(&self, order: &Order) -> bool {
-        let cells = self.machines.simulated.as_ref().zip(simulated_key(&order.spec).ok());
-        order.at == Executor::Simulator
-            && cells.is_some_and(|(cells, key)| cells.get(&key).is_some())
     }
 
     pub(crate) fn orders(&self) -> Vec<Order> {
@@ -183,13 +175,10 @@ impl Laboratory {
     pub(crate) fn has_finished(&self, order: &Order, folder: &Path) -> Result<bool> {
         let Some((_, run)) = run_of(folder, &order.run_id)? else { return Ok(false) };
         let Some(header) = &run.header else { return Ok(false) };
-        let is_fact = |name: &str, value: &str| {
-            header.environment.get(name).is_some_and(|fact| fact == value)
-        };
-        let same_machine = match (order.at, self.machines.guest(order.at)) {
-            (_, Some(vm)) => is_fact("vm_machine_blake3", vm.key()),
-            (Executor::Simulator, _) => is_fact(SIMULATOR, &simulator()),
-            (at, _) => is_of_machine(&header.environment, self.machines.address(at).as_deref()),
+        let facts = &header.environment;
+        let same_machine = match self.machines.deterministic(order.at).map(Deterministic::fact) {
+            Some((name, value)) => facts.get(name) == Some(&value),
+            None => is_of_machine(facts, self.machines.address(order.at).as_deref()),
         };
         let is_of_cell = self.cells[order.cell].describes(&header.spec);
         Ok(has_ended(&run) && same_machine && is_of_cell && header.spec.seed == order.spec.seed)

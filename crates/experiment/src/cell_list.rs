@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use keep::{Cache, Cells};
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::{Deserialize, Serialize};
+use subject::Outcome;
 use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
+use crate::deterministic::Deterministic;
 use crate::error::{ExperimentError, Result};
 use crate::laboratory::Laboratory;
-use crate::machines::Executor;
 use crate::plan::{CellPlan, label};
-use crate::simulated::{simulated_cell, simulated_key};
 
 /// A line of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,13 +81,9 @@ impl Laboratory {
         let mut cells = Vec::new();
         let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());
         for order in self.orders() {
-            let guest = self.machines.guest(order.at);
-            let key = match guest {
-                Some(vm) => vm.cell_key(&order.spec)?,
-                // What measures its host is refused before a laboratory is set up.
-                None if order.at != Executor::Simulator => continue,
-                None => simulated_key(&order.spec).map_err(ExperimentError::NotMeasured)?,
-            };
+            // What measures its host is refused before a laboratory is set up.
+            let Some(maker) = self.machines.deterministic(order.at) else { continue };
+            let (key, guest) = (maker.key(&order.spec)?, self.machines.guest(order.at));
             if keys.contains(&key) || self.has_finished(&order, folder)? {
                 continue;
             }
@@ -162,16 +158,15 @@ impl CellMaker {
 
     fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<CellResult> {
         let cannot = ExperimentError::NotMeasured;
-        let vm = match cell.machine.as_ref().and_then(|key| self.machines.get(key)) {
-            _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => None,
-            Some(Ok(vm)) => Some(vm),
+        let maker = match cell.machine.as_ref().and_then(|key| self.machines.get(key)) {
+            _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => {
+                Deterministic::Simulator(Some(&self.cells))
+            }
+            Some(Ok(vm)) => Deterministic::Guest(vm),
             Some(Err(why)) => return Err(cannot(why.clone())),
             None => return Err(cannot("its machine is not listed before it".to_owned())),
         };
-        let here = match vm {
-            Some(vm) => vm.cell_key(&cell.spec)?,
-            None => simulated_key(&cell.spec).map_err(cannot)?,
-        };
+        let here = maker.key(&cell.spec)?;
         if cell.key != here {
             let listed = &cell.key;
             return Err(cannot(format!(
@@ -179,19 +174,13 @@ impl CellMaker {
             )));
         }
         // It is kept among the cells; nobody reads it here.
-        let (status, why, cached) = match vm {
-            Some(vm) => {
-                let (outcome, cached) = vm.run(&cell.spec, IN_GUEST, stop, &mut |_, _| Ok(()))?;
-                (outcome.status, outcome.death, cached)
-            }
-            None => {
-                let made = simulated_cell(&cell.spec, Some(&self.cells));
-                (EndStatus::Complete, None, made.map_err(cannot)?.1)
-            }
-        };
+        let made = maker.run(&cell.spec, IN_GUEST, stop, &mut |_, _| Ok(()))?;
+        let (Outcome { status, death }, cached) = (made.outcome, made.finished.is_some());
         match status {
             EndStatus::Interrupted => Err(VmError::Interrupted.into()),
-            _ => Ok(CellResult { status: Some(status), cached, why, ..CellResult::default() }),
+            _ => {
+                Ok(CellResult { status: Some(status), cached, why: death, ..CellResult::default() })
+            }
         }
     }
 }
@@ -237,7 +226,7 @@ mod tests {
             .map(|cell| {
                 let Some(crate::SubjectArg::Mmu(mmu)) = &cell.subject else { panic!("no mmu") };
                 let spec = cell.spec(SubjectSpec::Mmu(mmu.clone()), 1, 0, 0);
-                let key = simulated_key(&spec).unwrap();
+                let key = Deterministic::Simulator(None).key(&spec).unwrap();
                 let cell = ListedCell { key, run_id: label(&cell.named), machine: None, spec };
                 serde_json::to_string(&Listed::Cell(Box::new(cell))).unwrap()
             })
@@ -269,8 +258,10 @@ mod tests {
                     named.extend_from_slice(bytes);
                     Ok(())
                 };
-                let (bytes, _) = simulated_cell(&cell.spec, Some(&maker.cells)).unwrap();
-                vm::replay(&bytes, "01-old-seed1", &mut sink).unwrap();
+                let simulator = Deterministic::Simulator(Some(&maker.cells));
+                let again = simulator.run(&cell.spec, "01-old-seed1", &|| false, &mut sink);
+                let read = model::Run::parse(&named).unwrap();
+                assert_eq!(again.unwrap().finished.as_deref(), Some(&read));
                 assert_eq!(named, simulated_run(&cell.spec, "01-old-seed1").unwrap());
                 let cells = &maker.cells.folder;
                 assert!(cells.join(format!("{}.run.jsonl", made.key)).is_file());

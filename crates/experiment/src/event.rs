@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use analysis::sweep::{Curve, SweepResult};
-use model::{EndStatus, Line, RunEncoder};
+use model::{EndStatus, Line};
 use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use crate::segment::Segment;
 
@@ -87,9 +88,13 @@ pub enum Event<'a> {
     },
 }
 
+/// The line without its counters, its largest part.
 fn as_json<S: Serializer>(line: &Line, serializer: S) -> Result<S::Ok, S::Error> {
-    let text = RunEncoder::default().line(line);
-    let value: serde_json::Value =
-        serde_json::from_str(&text).map_err(serde::ser::Error::custom)?;
+    let mut value: Value =
+        serde_json::from_str(&line.to_json()).map_err(serde::ser::Error::custom)?;
+    let counters = ["before", "after", "counters"].map(|name| value.get(name).map(|_| name));
+    for name in counters.into_iter().flatten() {
+        value[name] = json!({});
+    }
     value.serialize(serializer)
 }

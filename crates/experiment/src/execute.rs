@@ -8,18 +8,16 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use keep::Cells;
 use model::{BASELINE, EndStatus, Environment, Line, Measure, REMOTE_FACT, Run};
 use remote::RunEvent;
-use vm::{Vm, replay};
 
+use crate::deterministic::Deterministic;
 use crate::driver::Driver;
-use crate::error::Result;
+use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 use crate::machines::{Machines, Order};
 use crate::run_result::{Output, RunResult};
 use crate::segment::Segment;
-use crate::simulated::simulated_cell;
 
 /// How often the stop request is checked.
 const TICK: Duration = Duration::from_millis(50);
@@ -70,9 +68,8 @@ type Message = (usize, Result<Report>);
 
 struct Pool<'a> {
     orders: &'a [Order],
-    /// The guest of each order; `None` = it is simulated.
-    guests: Vec<Option<&'a Vm>>,
-    simulated: Option<&'a Cells>,
+    /// What makes each of them.
+    makers: Vec<Deterministic<'a>>,
     folder: &'a Path,
     next: AtomicUsize,
     stop: AtomicBool,
@@ -117,7 +114,7 @@ impl Execution<'_> {
                 Ok(())
             };
             let death = self.machines.measure(order, self.folder, waiter, &mut hear)?;
-            let made = output.into_result(death)?;
+            let made = output.into_result(death, None)?;
             ended((index, order), (made, false, waiter.stop_requested()), driver, take)?;
         }
         Ok(waiter.stop_requested())
@@ -127,9 +124,8 @@ impl Execution<'_> {
         let Self { machines, orders, folder, .. } = self;
         let jobs = driver.jobs(machines.largest_guest_bytes());
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let guests = orders.iter().map(|order| machines.guest(order.at)).collect();
-        let simulated = machines.simulated.as_ref();
-        let pool = Pool { orders, guests, simulated, folder, next, stop };
+        let makers = orders.iter().filter_map(|order| machines.deterministic(order.at)).collect();
+        let pool = Pool { orders, makers, folder, next, stop };
         let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
             for _ in 0..jobs.clamp(1, orders.len()) {
@@ -196,21 +192,14 @@ impl Pool<'_> {
             }
             Ok(())
         };
-        let (death, cached) = match self.guests[index] {
-            Some(vm) => {
-                let stop = || self.stop.load(Ordering::Relaxed);
-                let (outcome, cached) = vm.run(spec, run_id, &stop, &mut sink)?;
-                (outcome.death, cached)
-            }
-            None => match simulated_cell(spec, self.simulated) {
-                Ok((bytes, cached)) => {
-                    replay(&bytes, run_id, &mut sink)?;
-                    (None, cached)
-                }
-                Err(why) => (Some(why), false),
-            },
+        let stop = || self.stop.load(Ordering::Relaxed);
+        let (death, finished) = match self.makers[index].run(spec, run_id, &stop, &mut sink) {
+            Ok(made) => (made.outcome.death, made.finished),
+            Err(ExperimentError::NotMeasured(why)) => (Some(why), None),
+            Err(error) => return Err(error),
         };
-        Ok(Report::Ended(Box::new(output.into_result(death)?), cached))
+        let cached = finished.is_some();
+        Ok(Report::Ended(Box::new(output.into_result(death, finished)?), cached))
     }
 }
 

@@ -7,6 +7,7 @@ mod ab;
 mod bisect;
 mod carry_out;
 mod cell_list;
+mod deterministic;
 mod driver;
 mod error;
 mod event;

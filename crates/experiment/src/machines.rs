@@ -9,6 +9,7 @@ use remote::{RunEvent, Session};
 use subject::{LocalSubject, Stage, StageError};
 use vm::Vm;
 
+use crate::deterministic::Deterministic;
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
 use crate::event::Event;
@@ -53,7 +54,7 @@ pub(crate) struct Machines {
     sessions: Vec<(Option<u64>, Session)>,
     guests: Vec<(VmSpec, Vm)>,
     /// The store of finished simulations.
-    pub(crate) simulated: Option<Cells>,
+    simulated: Option<Cells>,
 }
 
 impl Machines {
@@ -179,6 +180,14 @@ impl Machines {
         match at {
             Executor::Guest(index) => self.guests.get(index).map(|(_, vm)| vm),
             _ => None,
+        }
+    }
+
+    /// What makes the runs, if they are exactly repeatable.
+    pub(crate) fn deterministic(&self, at: Executor) -> Option<Deterministic<'_>> {
+        match at {
+            Executor::Simulator => Some(Deterministic::Simulator(self.simulated.as_ref())),
+            at => self.guest(at).map(Deterministic::Guest),
         }
     }
 

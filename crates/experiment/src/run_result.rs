@@ -36,15 +36,20 @@ impl<'a> Output<'a> {
         file.line(bytes)
     }
 
-    /// The run as recorded; `death` is the reason reported instead of an end, if any.
-    pub(crate) fn into_result(self, death: Option<String>) -> Result<RunResult, StoreError> {
+    /// The run as recorded, or as it is known to be; `death` is the reason reported instead of an end,
+    /// if any.
+    pub(crate) fn into_result(
+        self,
+        death: Option<String>,
+        known: Option<Box<Run>>,
+    ) -> Result<RunResult, StoreError> {
         let Some(file) = self.file else {
             return Ok(RunResult::Refused(
                 death.unwrap_or_else(|| "it produced no output".to_owned()),
             ));
         };
         let path = file.path.clone();
-        let run = Box::new(read_run(&path)?);
+        let run = known.map_or_else(|| read_run(&path).map(Box::new), Ok)?;
         Ok(RunResult::Run { path, run, death })
     }
 }

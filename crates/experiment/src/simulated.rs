@@ -1,11 +1,9 @@
-//! Simulated machines: their descriptions, also from files, and the cells under which runs are kept.
+//! Simulated machines: their descriptions, also from files.
 
 use std::fs;
 
-use keep::{Cells, key_of};
-use model::{MmuSpec, Spec};
-use simulated::{Machine, shipped_text, simulated_run, simulator};
-use vm::IN_GUEST;
+use model::MmuSpec;
+use simulated::{Machine, shipped_text};
 
 /// Suffix of description files.
 const FILE: &str = ".toml";
@@ -29,34 +27,6 @@ pub fn machine_text(name: &str) -> Result<String, String> {
 /// A simulated machine from settings; its description may be a file ([`simulated::mmu_spec`]).
 pub(crate) fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     simulated::mmu_spec(settings, machine_text)
-}
-
-/// Changes when the meaning of kept simulations changes although their inputs do not.
-const CELL_VERSION: &str = "thrashlab simulation 1";
-
-/// The hash of all inputs of a simulated run, under which it is kept.
-pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
-    let spec = serde_json::to_vec(spec).map_err(|error| error.to_string())?;
-    let parts = [CELL_VERSION, &simulator(), env!("CARGO_PKG_VERSION")];
-    let [version, simulator, thrashlab] = parts.map(str::as_bytes);
-    Ok(key_of(&[version, simulator, thrashlab, &spec]))
-}
-
-/// The run file of a simulated run, named [`IN_GUEST`] and stored in `cells` if there are any, and
-/// whether it was there already. Fails as [`simulated_run`], or when it cannot be stored.
-pub(crate) fn simulated_cell(
-    spec: &Spec,
-    cells: Option<&Cells>,
-) -> Result<(Vec<u8>, bool), String> {
-    let Some(cells) = cells else { return Ok((simulated_run(spec, IN_GUEST)?, false)) };
-    let key = simulated_key(spec)?;
-    if let Some(bytes) = cells.get(&key) {
-        return Ok((bytes, true));
-    }
-    let bytes = simulated_run(spec, IN_GUEST)?;
-    let kept = cells.keep(&key, &bytes);
-    kept.map_err(|error| format!("keep it in {}: {error}", cells.folder.display()))?;
-    Ok((bytes, false))
 }
 
 #[cfg(test)]

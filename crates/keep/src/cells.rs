@@ -33,17 +33,17 @@ impl Cells {
         matches!(status, EndStatus::Complete | EndStatus::KernelDied)
     }
 
-    /// The bytes of a finished cell; a file that is not whole is removed and counts as none.
-    pub fn get(&self, key: &str) -> Option<Vec<u8>> {
+    /// A finished cell, and its bytes; a file that is not whole is removed and counts as none.
+    pub fn get(&self, key: &str) -> Option<(Run, Vec<u8>)> {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
-        let whole = Run::parse(&bytes)
-            .is_ok_and(|run| Self::is_certain(run.status()) && run.checksum_ok == Some(true));
-        if !whole {
+        let is_whole = |run: &Run| Self::is_certain(run.status()) && run.checksum_ok == Some(true);
+        let run = Run::parse(&bytes).ok().filter(is_whole);
+        if run.is_none() {
             // It will be rebuilt and replaced anyway.
             let _ = fs::remove_file(&path);
         }
-        whole.then_some(bytes)
+        Some((run?, bytes))
     }
 
     /// Keeps a finished cell. Fails when it cannot be written.
@@ -92,7 +92,7 @@ mod tests {
                 scope.spawn(|| (0..50).for_each(|_| cells.keep("k", &bytes).unwrap()));
             }
         });
-        assert_eq!(cells.get("k"), Some(bytes));
+        assert_eq!(cells.get("k").unwrap().1, bytes);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(cells.get("k"), None);
         let bytes = run_file();
         cells.keep("k", &bytes).unwrap();
-        assert_eq!(cells.get("k").as_deref(), Some(bytes.as_slice()));
+        assert_eq!(cells.get("k"), Some((Run::parse(&bytes).unwrap(), bytes.clone())));
         let mut damaged = bytes.clone();
         let digit = damaged.iter().position(u8::is_ascii_digit).unwrap();
         damaged[digit] ^= 1;

@@ -7,7 +7,8 @@ use model::{
     Censored, DeathRecord, EndStatus, Line, Phase, RunEncoder, Spec, Warning, whole_lines,
 };
 
-/// Takes lines with newline, and parsed without counters, or `None` if it is not a line of a run.
+/// Takes lines with newline, and parsed, perhaps without counters, or `None` if it is not a line of a
+/// run.
 pub type Sink<'a> = dyn FnMut(&[u8], Option<&Line>) -> io::Result<()> + 'a;
 
 /// The output of a run, cut into whole lines; a line that is cut off is never passed on.

@@ -46,7 +46,7 @@ use guest::{Cell, Notice, Setup, Then};
 use keep::{Cache, Cells, key_of};
 use kernels::KernelError;
 use model::{
-    AGENT_FACT, Architecture, DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec,
+    AGENT_FACT, Architecture, DeathRecord, EndStatus, Environment, Schedule, Spec, VmSpec,
 };
 use subject::{Outcome, RunLines, Sink};
 
@@ -64,7 +64,7 @@ pub use guest::{DiskFigure, DiskPattern, DiskPhase, ZramFigure};
 pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };
-pub use named::{IN_GUEST, replay};
+pub use named::{CellRun, IN_GUEST, run_cell};
 pub use observed::Passing;
 pub use packed::PackedMachine;
 pub use platform::obstacle;
@@ -77,7 +77,6 @@ use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
 use memory_clock::{ClockFiles, MemoryClock};
-use named::RunRenamer;
 use program_files::ProgramFiles;
 use qemu::{Restore, Start, machine_arguments};
 use qmp::Event;
@@ -241,14 +240,10 @@ impl Vm {
         self.cell(spec).map(|(_, key)| key)
     }
 
-    /// Whether the cache has a finished run. Fails when the spec cannot be serialized.
-    pub fn has_cell(&self, spec: &Spec) -> Result<bool> {
-        let key = self.cell_key(spec)?;
-        Ok(self.reuses_cells() && self.options.cache.cells.get(&key).is_some())
-    }
-
-    fn reuses_cells(&self) -> bool {
-        self.options.reuse_cells && self.machine.setup.machine.is_deterministic()
+    /// The finished cells that count: none where a cell may end in another way, or is to run again.
+    pub fn finished_cells(&self) -> Option<&Cells> {
+        let reuses = self.options.reuse_cells && self.machine.setup.machine.is_deterministic();
+        reuses.then_some(&self.options.cache.cells)
     }
 
     fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String)> {
@@ -264,36 +259,36 @@ impl Vm {
         Ok((cell, key))
     }
 
-    /// Makes one run in its own guest, or reads it from the cache; returns the outcome and whether
-    /// it was cached. Whatever happens to a running guest is an outcome. Fails when QEMU cannot
-    /// start or lines cannot be passed on.
+    /// Makes one run in its own guest, or reads it from the cache. Whatever happens to a running guest
+    /// is an outcome. Fails when QEMU cannot start or lines cannot be passed on.
     pub fn run(
         &self,
         spec: &Spec,
         run_id: &str,
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
-    ) -> Result<(Outcome, bool)> {
+    ) -> Result<CellRun> {
         let (cell, key) = self.cell(spec)?;
-        let cache = &self.options.cache;
-        let reuse = self.reuses_cells();
-        if let Some(bytes) = cache.cells.get(&key).filter(|_| reuse) {
-            let status = replay(&bytes, run_id, sink)?;
-            return Ok((Outcome { status, death: None }, true));
-        }
-        let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
+        run_cell(self.finished_cells(), &key, run_id, sink, |sink| {
+            self.in_guest(&cell, spec, stop, sink)
+        })
+    }
+
+    fn in_guest(
+        &self,
+        cell: &[u8],
+        spec: &Spec,
+        stop: Stop<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<Outcome> {
         // Without it, in a cache that cannot be written, guests are slower.
         let keeps_code = self.qemu.firmware.is_some() && self.machine.clock.is_none();
         let code = keeps_code.then(|| KeptCode::open(&self.folder).ok()).flatten();
         let options = code.as_ref().map(KeptCode::options);
         let (schedule, options) = (self.schedule(spec), options.as_deref());
         let how = Restore { schedule, code: options, ..Restore::default() };
-        let mut guest = self.continued(&cell, how)?;
-        let mut keep = |bytes: &[u8], line: Option<&Line>| {
-            kept.extend_from_slice(bytes);
-            name.line(bytes, line, sink)
-        };
-        let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
+        let mut guest = self.continued(cell, how)?;
+        let outcome = listen(&mut guest, self.options.silence, stop, sink)?;
         if let Some(code) = code
             && outcome.status == EndStatus::Complete
             && guest.ends_within(LAST_WORK).unwrap_or(false)
@@ -301,11 +296,7 @@ impl Vm {
             // Lost where the cache cannot be written.
             let _ = code.keep();
         }
-        if reuse && Cells::is_certain(outcome.status) {
-            let cells = &cache.cells;
-            cells.keep(&key, &kept).map_err(VmError::cache(&cells.folder))?;
-        }
-        Ok((outcome, false))
+        Ok(outcome)
     }
 
     /// The seed of the turns of virtual CPUs, if the machine has them seeded.

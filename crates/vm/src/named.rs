@@ -1,22 +1,71 @@
 //! The name of a run, given outside the guest. A guest that knew its run's name would execute other
-//! instructions for each name. So all guests use one name, which is replaced here.
+//! instructions for each name. So all guests use one name, which is replaced here, and finished cells
+//! are kept under it.
 
+use std::borrow::Cow;
 use std::io;
 
-use model::{EndStatus, Line, RunEncoder};
-use subject::{RunLines, Sink};
+use keep::Cells;
+use model::{Line, Run, RunEncoder, whole_lines};
+use subject::{Outcome, Sink};
 
-use crate::{Result, VmError};
+use crate::VmError;
 
 /// The name that a run has in its guest, and in a folder of finished cells.
 pub const IN_GUEST: &str = "run";
 
-/// Passes a finished cell on under the name of a run; returns how it ended. Fails as `sink`.
-pub fn replay(bytes: &[u8], run_id: &str, sink: &mut Sink<'_>) -> Result<EndStatus> {
-    let (mut lines, mut name) = (RunLines::default(), RunRenamer::new(run_id));
-    let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
-    lines.push(bytes, &mut named).map_err(VmError::Results)?;
-    Ok(lines.status.unwrap_or(EndStatus::Killed))
+/// A run of a cell.
+pub struct CellRun {
+    /// How it came to its end.
+    pub outcome: Outcome,
+    /// The run as it was read, if it is a finished one.
+    pub finished: Option<Box<Run>>,
+}
+
+/// Passes on the run of a cell under a name: the finished one of this key, or one that `make` makes as
+/// [`IN_GUEST`], which is kept if it would always end so. Fails as `make` and `sink`, or when it cannot
+/// be kept.
+pub fn run_cell<E: From<VmError>>(
+    cells: Option<&Cells>,
+    key: &str,
+    run_id: &str,
+    sink: &mut Sink<'_>,
+    make: impl FnOnce(&mut Sink<'_>) -> Result<Outcome, E>,
+) -> Result<CellRun, E> {
+    if let Some((run, bytes)) = cells.and_then(|cells| cells.get(key)) {
+        let run = replay(run, &bytes, run_id, sink).map_err(VmError::Results)?;
+        let outcome = Outcome { status: run.status(), death: None };
+        return Ok(CellRun { outcome, finished: Some(Box::new(run)) });
+    }
+    let (mut made, mut name) = (Vec::new(), RunRenamer::new(run_id));
+    let outcome = make(&mut |bytes: &[u8], line: Option<&Line>| {
+        made.extend_from_slice(bytes);
+        name.line(bytes, line, sink)
+    })?;
+    if let Some(cells) = cells.filter(|_| Cells::is_certain(outcome.status)) {
+        cells.keep(key, &made).map_err(VmError::cache(&cells.folder))?;
+    }
+    Ok(CellRun { outcome, finished: None })
+}
+
+/// Passes a finished run on under another name; returns it as its new file would be read.
+fn replay(run: Run, bytes: &[u8], run_id: &str, sink: &mut Sink<'_>) -> io::Result<Run> {
+    let mut name = RunRenamer::new(run_id);
+    let mut named = Run { header: None, lines: Vec::new(), ..run };
+    let header = run.header.map(|header| Line::Header(Box::new(header)));
+    for (raw, line) in whole_lines::lines(bytes).zip(header.into_iter().chain(run.lines)) {
+        let (line, text) = match name.renamed(&line) {
+            Some((line, text)) => (line, Cow::Owned(text.into_bytes())),
+            None => (line, Cow::Borrowed(raw)),
+        };
+        name.encoder.foreign(&text);
+        sink(&text, Some(&line))?;
+        match line {
+            Line::Header(header) => named.header = Some(*header),
+            line => named.lines.push(line),
+        }
+    }
+    Ok(named)
 }
 
 /// Gives the lines of a guest the name of their run, and the checksum that goes with it.
@@ -38,24 +87,27 @@ impl<'a> RunRenamer<'a> {
         line: Option<&Line>,
         sink: &mut Sink<'_>,
     ) -> io::Result<()> {
-        match line {
-            Some(Line::Header(header)) => {
+        let renamed = line.and_then(|line| self.renamed(line));
+        let (line, bytes) = match &renamed {
+            Some((line, text)) => (Some(line), text.as_bytes()),
+            None => (line, bytes),
+        };
+        self.encoder.foreign(bytes);
+        sink(bytes, line)
+    }
+
+    /// A line that has the name or the checksum, as it is in the run of this name, and its text.
+    fn renamed(&self, line: &Line) -> Option<(Line, String)> {
+        let text = match line {
+            Line::Header(header) => {
                 let mut header = header.clone();
                 self.run_id.clone_into(&mut header.run_id);
-                let line = Line::Header(header);
-                let text = self.encoder.line(&line);
-                sink(text.as_bytes(), Some(&line))
+                Line::Header(header).to_json() + "\n"
             }
-            Some(Line::End(end)) => {
-                let encoder = std::mem::take(&mut self.encoder);
-                let text = encoder.end(end.at_ns, end.status);
-                sink(text.as_bytes(), Line::parse(text.trim_end()).ok().as_ref())
-            }
-            other => {
-                self.encoder.foreign(bytes);
-                sink(bytes, other)
-            }
-        }
+            Line::End(end) => self.encoder.end(end.at_ns, end.status),
+            _ => return None,
+        };
+        Some((Line::parse(text.trim_end()).ok()?, text))
     }
 }
 
