@@ -6,7 +6,8 @@ use std::fs;
 use std::sync::LazyLock;
 
 use analysis::from_runs;
-use exchange::{CsvFile, RunTables, go, openmetrics};
+use exchange::{CsvFile, RunTables};
+use formats::{go, openmetrics};
 use frames::Table;
 use libfuzzer_sys::fuzz_target;
 use model::Run;

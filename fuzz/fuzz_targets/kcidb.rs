@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use exchange::kcidb::Build;
-use exchange::{bencher, kcidb};
+use formats::kcidb::Build;
+use formats::{bencher, kcidb};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use store::import::{Options, dataset};
+use formats::{Options, dataset};
 
 fuzz_target!(|text: &str| {
     let Ok(set) = dataset("fuzz", text, None, &Options::default()) else { return };

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::import::{Format, Options, dataset};
+use formats::{Format, Options, dataset};
 
 fuzz_target!(|text: &str| {
     let Ok(set) = dataset("fuzz", text, Format::named("lkp"), &Options::default()) else {

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::import::Options;
-use store::import::mmtests::{LogFile, mmtests};
+use formats::Options;
+use formats::mmtests::{LogFile, mmtests};
 
 fuzz_target!(|text: &str| {
     let file = |log: &str| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::resp1::{check_ratios, parse, recover_points};
+use formats::resp1::{check_ratios, parse, recover_points};
 
 fuzz_target!(|text: &str| {
     let Ok(table) = parse(text) else {
@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
         }
     }
     // Rounding to three decimals may make a table unreadable (a noload average of 0.000).
-    if let Ok(again) = parse(&report::resp1::printed(&table)) {
+    if let Ok(again) = parse(&formats::resp1::printed(&table)) {
         assert_eq!(again.format, table.format);
         let tests = |table: &model::resp1::Resp1Table| -> Vec<String> {
             table.rows.iter().map(|row| row.test.clone()).collect()

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::import::{Format, Options, dataset};
+use formats::{Format, Options, dataset};
 
 fuzz_target!(|text: &str| {
     let format = Format::named("schbench");

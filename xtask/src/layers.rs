@@ -11,6 +11,7 @@ const RANKS: &[&[&str]] = &[
     &["stats", "counters", "workloads", "instrument", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "kernel-build", "mmu", "sun4"],
     &["curves", "profile", "simulated"],
+    &["formats"],
     &["playground", "profile-plugin", "report", "sampler", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["frames", "guest", "lease"],

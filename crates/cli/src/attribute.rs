@@ -6,7 +6,6 @@ use anyhow::Context;
 use clap::Args;
 use model::units::parse_duration_ns;
 use report::attribution_document;
-use store::import;
 use store::observations::observations_as;
 use store::reference::add_conditions;
 
@@ -104,7 +103,7 @@ pub(crate) fn attribute(args: &AttributeArgs) -> Result<()> {
 }
 
 fn read(what: &str, allow_repeats: bool) -> anyhow::Result<Dataset> {
-    let reading = import::Options { allow_repeats, ..import::Options::default() };
+    let reading = formats::Options { allow_repeats, ..formats::Options::default() };
     let found = observations_as(what, None, &reading);
     let mut dataset = found.context("read the experiment")?;
     add_conditions(&mut dataset);

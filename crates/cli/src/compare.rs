@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use analysis::comparison::{Request, compare as compare_sets};
 use analysis::{Dataset, Direction};
 use clap::Args;
+use formats::Options;
 use report::comparison_document;
 use stats::Settings;
-use store::import::Options;
 use store::observations::observations_as;
 
 use crate::by_function::ChangedFunctions;

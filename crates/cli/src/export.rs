@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use analysis::CommandTimes;
 use clap::{Args, ValueEnum};
-use exchange::go::Each;
-use exchange::kcidb::Build;
 use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
+use formats::Options;
+use formats::go::Each;
+use formats::kcidb::Build;
 use frames::{Column, Table};
 use keep::out_file::OutFile;
 use model::Run;
-use store::import::Options;
 use store::observations::{
     Content, content, is_foreign, is_stream, observations_as, observations_in,
 };
@@ -141,7 +141,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     match args.format {
         ExportFormat::Go => export_go(args),
         ExportFormat::Openmetrics => {
-            export_text(args, &exchange::openmetrics::text(&observed(args)?))
+            export_text(args, &formats::openmetrics::text(&observed(args)?))
         }
         ExportFormat::Bencher => export_bencher(args),
         ExportFormat::Hyperfine => export_hyperfine(args),
@@ -168,7 +168,7 @@ fn export_hyperfine(args: &ExportArgs) -> Result<()> {
     let groups = by_levels(folder, runs)?;
     let times = |runs: &[Run]| CommandTimes::from_runs(runs, BTreeMap::new());
     let groups: Vec<_> = groups.into_iter().map(|(levels, runs)| (levels, times(&runs))).collect();
-    let text = exchange::hyperfine::text(&groups).or_wrong(format!(
+    let text = formats::hyperfine::text(&groups).or_wrong(format!(
         "{}: --format hyperfine is for runs of your own commands (thrashlab run -- COMMAND), and \
          none has a repetition that ended",
         args.input
@@ -177,7 +177,7 @@ fn export_hyperfine(args: &ExportArgs) -> Result<()> {
 }
 
 fn export_bencher(args: &ExportArgs) -> Result<()> {
-    let text = exchange::bencher::text(&observed(args)?).or_wrong(format!(
+    let text = formats::bencher::text(&observed(args)?).or_wrong(format!(
         "{}: no trial that counts has a value, so there is no metric to write",
         args.input
     ))?;
@@ -193,7 +193,7 @@ fn export_kcidb(args: &ExportArgs) -> Result<()> {
     };
     let build = Build::new(origin, build_id, args.checkout_id.as_deref());
     let build = build.map_err(|why| wrong!("{why}"))?;
-    let text = exchange::kcidb::text(&observed(args)?, &build);
+    let text = formats::kcidb::text(&observed(args)?, &build);
     let text = text.or_wrong(format!("{}: no trial has a value to report", args.input))?;
     export_text(args, &text)
 }
@@ -201,7 +201,7 @@ fn export_kcidb(args: &ExportArgs) -> Result<()> {
 fn export_go(args: &ExportArgs) -> Result<()> {
     let set = observed(args)?;
     let each = args.each.unwrap_or_default();
-    write_to(args.output.as_deref(), |out| Ok(exchange::go::write(&set, each, out)?))
+    write_to(args.output.as_deref(), |out| Ok(formats::go::write(&set, each, out)?))
 }
 
 /// The requested tables: of run files, or the observations alone.

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
+use formats::Options;
+use formats::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 use model::resp1::Resp1Table;
 use render::{Block, Cell, Document, FORMATS, Table, Tone};
 use report::dataset_document;
-use store::import::Options;
 use store::observations::{observations_as, read};
-use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
 use crate::output::{OutputArgs, deliver, show};
 use crate::{Failure, OrWrong, Result};
@@ -41,7 +41,7 @@ pub(crate) struct ImportArgs {
     /// Format of the input; of results resp1, hyperfine, go, google, cyclictest, schbench,
     /// interbench, lkp, phoronix, perf or csv [default: recognised by its content]
     #[arg(long, value_name = "FORMAT", value_parser = import_format)]
-    input_format: Option<store::import::Format>,
+    input_format: Option<formats::Format>,
 
     /// Measured columns of a CSV whose names do not end in a unit; keys to take from lkp-tests
     #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
@@ -77,8 +77,8 @@ enum ImportFrom {
     },
 }
 
-fn import_format(text: &str) -> Result<store::import::Format, String> {
-    use store::import::Format;
+fn import_format(text: &str) -> Result<formats::Format, String> {
+    use formats::Format;
     let names = Format::ALL.map(|format| format.name).join(", ");
     Format::named(text).ok_or_else(|| format!("no format is named {text:?}; choose from {names}"))
 }
@@ -108,7 +108,7 @@ fn import_resp1(file: &Path, args: &OutputArgs) -> Result<()> {
     let points = recover_points(&table);
     let checks = check_ratios(&table);
     let mut document = Document::of(vec![
-        Block::Verbatim(report::resp1::printed(&table)),
+        Block::Verbatim(formats::resp1::printed(&table)),
         Block::Table(checks_table(&checks)),
     ]);
     let notes = points_notes(&points).into_iter().map(|note| format!("Note: {note}"));

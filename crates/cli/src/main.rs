@@ -46,6 +46,7 @@ mod output;
 mod profile;
 mod progress;
 mod recorded;
+mod reference;
 mod repeated;
 mod report;
 mod result_file;
@@ -213,7 +214,7 @@ fn execute(command: Command, settings: &Settings) -> Result<()> {
         Command::Cache(args) => cache::cache(&args),
         Command::Import(args) => import::import(&args),
         Command::Export(args) => export::export(&args),
-        Command::Reference(args) => output::show(&store::reference::list(), &args),
+        Command::Reference(args) => output::show(&reference::list(), &args),
         Command::Completions { shell } => manual::completions(shell, args::command()),
         Command::Man(args) => manual::man(&args, args::command()),
     }

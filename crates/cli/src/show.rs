@@ -15,13 +15,13 @@ use report::{
     with_run_profiles,
 };
 use store::observations::{Results, results};
-use store::reference::{document, find};
+use store::reference::find;
 
 use crate::levels::{Levels, by_shown_levels, joined};
 use crate::output::{deliver, possible_values};
 use crate::recorded::Kept;
 use crate::result_file::ResultFile;
-use crate::{OrWrong, Result};
+use crate::{OrWrong, Result, reference};
 
 #[derive(Args)]
 pub(crate) struct Shape {
@@ -113,7 +113,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     let path = Path::new(what);
     let set;
     let shown = if let Some(name) = what.strip_prefix("reference:") {
-        document(find(name).or_wrong("show")?)
+        reference::document(find(name).or_wrong("show")?)
     } else {
         match results(what).or_wrong("read results")? {
             Results::Runs(runs) => {
@@ -187,7 +187,7 @@ fn of_matrix(mut matrix: Matrix, kept: &Kept, shape: &Shape) -> Document<'static
         (Form::Resp1(layout), None) => {
             let extras = if shape.verbose { verbose_lines(&matrix) } else { Vec::new() };
             let table = resp1_table(&matrix, layout, extras);
-            Document::of(vec![Block::Verbatim(report::resp1::printed(&table))])
+            Document::of(vec![Block::Verbatim(formats::resp1::printed(&table))])
         }
     };
     let most = shape.worst.unwrap_or(1);

@@ -1,16 +1,10 @@
-//! Results in other programs' formats: CSV, Parquet, Go benchmark lines, OpenMetrics,
-//! hyperfine's JSON, the Bencher Metric Format, reports for KCIDB.
+//! Tables of run files and observations as files: CSV and Parquet.
 //!
 //! **Invariant:** the same results give the same bytes. Tables of run files ([`frames::Table`])
 //! are written batch by batch in bounded memory.
 
-pub mod bencher;
 mod csv_file;
-pub mod go;
-pub mod hyperfine;
-pub mod kcidb;
 mod observed;
-pub mod openmetrics;
 mod parquet_file;
 mod run_tables;
 mod sink;

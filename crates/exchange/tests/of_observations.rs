@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 use analysis::{Dataset, Direction, Factor, Response, Trial, Values};
-use exchange::{CsvFile, go, openmetrics};
+use exchange::CsvFile;
+use formats::{go, openmetrics};
 use model::Observation;
 use proptest::prelude::*;
 

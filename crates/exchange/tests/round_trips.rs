@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use analysis::{
     CommandTimes, Dataset, Direction, Ending, Factor, Response, Standing, Trial, Values,
 };
-use exchange::{CsvFile, go, hyperfine};
+use exchange::CsvFile;
+use formats::{Options, dataset};
+use formats::{go, hyperfine};
 use model::{Observation, Run, WorkEnd};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
-use store::import::{Options, dataset};
 
 /// How a format writes observations.
 type Write = fn(&Dataset) -> String;

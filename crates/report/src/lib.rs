@@ -22,7 +22,6 @@ mod job;
 mod matrix_document;
 mod memory_job;
 mod memory_profile;
-pub mod openmetrics;
 pub mod page;
 mod profile_difference;
 mod profile_document;

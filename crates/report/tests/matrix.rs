@@ -137,9 +137,9 @@ fn a_matrix_is_a_resp1_table() {
     let matrix = Matrix::from_runs(&runs(), BTreeMap::new());
     let extras = verbose_lines(&matrix);
     let second = resp1_table(&matrix, model::resp1::Resp1Format::Second, extras);
-    insta::assert_snapshot!(report::resp1::printed(&second));
+    insta::assert_snapshot!(formats::resp1::printed(&second));
     let first = resp1_table(&matrix, model::resp1::Resp1Format::First, Vec::new());
-    insta::assert_snapshot!(report::resp1::printed(&first));
+    insta::assert_snapshot!(formats::resp1::printed(&first));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-pub use curves::Refusal;
+use formats::Refusal;
 use model::RunError;
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;

@@ -1,4 +1,5 @@
-//! Results folders, manifests, results of other programs, and the published results shipped here.
+//! Results folders, manifests, files with results of other programs, and the published results
+//! shipped here.
 //!
 //! **Invariant:** readers refuse with the line number and the reason; they never guess or panic.
 
@@ -6,7 +7,6 @@ pub mod config;
 pub mod curve;
 mod encoded_text;
 mod error;
-pub mod import;
 mod listing;
 mod lkp_folder;
 pub mod manifest;
@@ -14,7 +14,6 @@ mod mmtests_folder;
 pub mod observations;
 pub mod paired_runs;
 pub mod reference;
-pub mod resp1;
 pub mod results;
 
 pub use curve::curves;

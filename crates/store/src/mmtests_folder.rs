@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 
-use crate::import::mmtests::{CPU_FILE, KERNEL_FILE, LogFile, TIMES_FILE, is_log};
 use crate::listing::entries;
+use formats::mmtests::{CPU_FILE, KERNEL_FILE, LogFile, TIMES_FILE, is_log};
 
 const LOGS: &str = "logs";
 const ITERATION: &str = "iter-";

@@ -7,13 +7,13 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use analysis::{Dataset, Factor, from_runs};
+use formats::mmtests::mmtests;
+use formats::{Format, Options, Refusal, dataset, folder_dataset, lkp};
 use keep::read_patiently;
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
 use crate::encoded_text;
-use crate::error::{Refusal, Result, StoreError};
-use crate::import::mmtests::mmtests;
-use crate::import::{self, Format, Options};
+use crate::error::{Result, StoreError};
 use crate::listing::entries;
 use crate::lkp_folder;
 use crate::manifest;
@@ -57,7 +57,7 @@ pub fn observations_as(what: &str, format: Option<Format>, options: &Options) ->
             Kind::Resp1 => Format::RESP1,
             Kind::Csv => Format::CSV,
         };
-        let read = import::dataset(what, found.text, Some(format), options);
+        let read = dataset(what, found.text, Some(format), options);
         return read.map_err(StoreError::refused(what));
     }
     let path = Path::new(what);
@@ -82,7 +82,7 @@ pub fn observations_in(
     match content {
         Content::Run(run) => Ok(from_runs(what, &[(what.to_owned(), *run)])),
         Content::Text(text) => {
-            import::dataset(what, &text, format, options).map_err(StoreError::refused(what))
+            dataset(what, &text, format, options).map_err(StoreError::refused(what))
         }
     }
 }
@@ -185,11 +185,11 @@ fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Res
         }
         files.push((name, text));
     }
-    let set = import::folder::dataset(&path.to_string_lossy(), &files, format, options);
+    let set = folder_dataset(&path.to_string_lossy(), &files, format, options);
     let mut set = set.map_err(refused)?;
     // A relative path may lack the part that names the test.
     if let Ok(whole) = path.canonicalize() {
-        import::lkp::add_path_facts(&mut set, &whole);
+        lkp::add_path_facts(&mut set, &whole);
     }
     Ok(set)
 }

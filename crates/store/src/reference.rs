@@ -12,10 +12,8 @@ pub use table::ALL;
 
 use itertools::Itertools;
 use model::resp1::Resp1Table;
-use render::{Block, Cell, Document, Table};
 
 use crate::error::StoreError;
-use crate::resp1;
 
 /// One published result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +33,7 @@ pub struct Reference {
 /// What the text of a published result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An output of resp1, readable by [`crate::resp1::parse`].
+    /// An output of resp1, readable by [`formats::resp1::parse`].
     Resp1,
     /// Comma-separated values with a heading; an empty cell was not published or is illegible.
     Csv,
@@ -79,7 +77,7 @@ impl Reference {
     /// The result as a resp1 table. Fails when it is not an output of resp1.
     pub fn resp1(&self) -> Result<Resp1Table, StoreError> {
         self.expect(Kind::Resp1)?;
-        resp1::parse(self.text).map_err(StoreError::refused(self.name))
+        formats::resp1::parse(self.text).map_err(StoreError::refused(self.name))
     }
 
     /// The cells of a CSV result by row, heading first. Fails if it is not a CSV.
@@ -93,40 +91,4 @@ impl Reference {
 fn rows(name: &str) -> Vec<Vec<&'static str>> {
     let cells = find(name).and_then(Reference::cells).unwrap_or_default();
     cells.into_iter().skip(1).collect()
-}
-
-/// A published result for people: title, source, and the table (resp1 outputs in their layout).
-pub fn document(reference: &Reference) -> Document<'static> {
-    let block = match reference.kind {
-        Kind::Resp1 => {
-            reference.resp1().map(|table| Block::Verbatim(report::resp1::printed(&table)))
-        }
-        Kind::Csv => reference.cells().map(|cells| Block::Table(table(&cells))),
-    };
-    // All embedded texts parse (checked by a test); else they are shown verbatim.
-    let block = block.unwrap_or_else(|_| Block::Verbatim(reference.text.to_owned()));
-    let Reference { name, title, source, .. } = reference;
-    Document {
-        title: format!("{name}: {title}"),
-        facts: vec![("From".to_owned(), (*source).to_owned())],
-        ..Document::of(vec![block])
-    }
-}
-
-fn table(cells: &[Vec<&str>]) -> Table {
-    let mut rows = cells.iter();
-    let mut table = Table::new("", rows.next().into_iter().flatten().copied());
-    for row in rows {
-        table.row(row.iter().map(|text| Cell::parsed(text)));
-    }
-    table
-}
-
-/// All published results, a row each: name and title.
-pub fn list() -> Document<'static> {
-    let mut table = Table::new("", ["name", "what it shows"]);
-    for reference in ALL {
-        table.row([reference.name, reference.title]);
-    }
-    Document::of(vec![Block::Table(table)])
 }

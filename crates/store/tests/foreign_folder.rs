@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use analysis::comparison::{Request, compare};
+use formats::Options;
 use stats::Verdict;
-use store::import::Options;
 use store::observations;
 use store::observations::{is_foreign, observations_as};
 

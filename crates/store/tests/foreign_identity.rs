@@ -6,9 +6,9 @@ use std::fs;
 
 use analysis::Dataset;
 use analysis::comparison::{Comparison, Request, Unit, compare};
+use formats::mmtests::{LogFile, mmtests};
+use formats::{Options, dataset};
 use stats::Verdict;
-use store::import::mmtests::{LogFile, mmtests};
-use store::import::{Options, dataset};
 use store::observations;
 
 fn read(text: &str) -> Dataset {

@@ -7,8 +7,8 @@
 //! benchmark of which ends in an error.
 
 use analysis::Dataset;
+use formats::{Format, Options, dataset};
 use model::Observation;
-use store::import::{Format, Options, dataset};
 use store::reference;
 
 fn read(text: &str) -> Dataset {

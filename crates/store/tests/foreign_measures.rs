@@ -6,9 +6,9 @@
 
 use analysis::Dataset;
 use analysis::comparison::{Comparison, Request, compare};
+use formats::{Format, Options, dataset};
 use model::Observation;
 use proptest::prelude::*;
-use store::import::{Format, Options, dataset};
 
 const CYCLICTEST: &str = include_str!("foreign/cyclictest.json");
 const SCHBENCH: &str = include_str!("foreign/schbench.json");

@@ -5,7 +5,7 @@
 use std::fs;
 
 use analysis::Dataset;
-use store::import::{Options, dataset};
+use formats::{Options, dataset};
 use store::observations;
 
 fn read(text: &str) -> Dataset {

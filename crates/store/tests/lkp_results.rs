@@ -7,8 +7,8 @@ use std::path::Path;
 
 use analysis::Dataset;
 use analysis::comparison::{Request, compare};
+use formats::{Format, Options, dataset};
 use stats::Verdict;
-use store::import::{Format, Options, dataset};
 use store::observations::{is_foreign, observations, observations_as};
 
 /// A matrix of six runs of a kernel.

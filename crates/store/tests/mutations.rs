@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use analysis::Dataset;
 use analysis::comparison::{Cell, Comparison, Outcome, Request, compare};
+use formats::Format;
 use stats::Verdict;
-use store::import::Format;
 
 #[path = "mutations/other_forms.rs"]
 mod other_forms;

@@ -1,9 +1,8 @@
-//! The published results: all files are known and readable, and can be found and shown.
+//! The published results: all files are known and readable, and can be found.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use render::plain_text;
 use store::reference::{self, ALL, Kind};
 
 /// All data files below `reference/`, as (name, text).
@@ -92,58 +91,4 @@ fn asking_for_the_wrong_kind_is_refused() {
     let error =
         reference::find("resp1/2.4.20").and_then(|found| found.cells()).expect_err("an output");
     assert_eq!(error.to_string(), "resp1/2.4.20 is not a CSV table");
-}
-
-#[test]
-fn outputs_are_shown_in_their_own_layout() {
-    let found = reference::find("resp1/2.4.20").expect("it is published");
-    let text = plain_text(&reference::document(found));
-    insta::assert_snapshot!(text, @r#"
-    resp1/2.4.20: Response under seven loads, Linux 2.4.20, P-II 350 MHz, 96 MB
-
-    From  Bill Davidsen, "Response testing on 2.6.0-test11 variants", posting, 17
-          December 2003
-
-    Starting 1 CPU run with 93 MB RAM, minimum 5 data points at 20 sec intervals
-                        _____________ delay ms. ____________   ___ Ratio ___
-     Test               low       high     median    average     raw    S.D.
-     noload         229.901    282.459    233.232    243.299   1.000   1.000
-     smallwrite     404.531   5640.602    458.907   1935.987   7.957   1.871
-     largewrite     363.251  14025.380    397.479   4361.725  17.927   1.652
-     cpuload        559.621    698.061    597.186    615.075   2.528   2.545
-     spawnload      719.436    880.521    782.215    783.246   3.219   3.250
-     8ctx-mem       583.971   8523.321    726.046   3272.639  13.451   2.827
-     2ctx-mem       653.283   7927.200   1012.727   2675.856  10.998   5.837
-    "#);
-}
-
-#[test]
-fn tables_are_shown_aligned() {
-    let found = reference::find("multics/experiment1").expect("it is published");
-    let text = plain_text(&reference::document(found));
-    insta::assert_snapshot!(text, @r#"
-    multics/experiment1: Mean CPU time of six scripted users, Multics 17.11 and 18.9
-
-    From  Douglas H. Hunt, "Performance comparison of systems 17.11 and 18.9",
-          Project MAC, Computer Systems Research Division, Request for Comments No.
-          17, 9 May 1973
-
-    trial  system  cpu_s
-        1   17.11    128
-        1    18.9    212
-        2   17.11    137
-        2    18.9    191
-        3   17.11    131
-        3    18.9    194
-        4   17.11    137
-    "#);
-}
-
-#[test]
-fn the_list_has_a_line_for_each() {
-    let text = plain_text(&reference::list());
-    assert_eq!(text.lines().count(), 1 + ALL.len());
-    for (line, reference) in text.lines().skip(1).zip(ALL) {
-        assert!(line.starts_with(reference.name) && line.ends_with(reference.title), "{line}");
-    }
 }

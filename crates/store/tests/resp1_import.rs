@@ -1,8 +1,8 @@
 //! What the resp1 reader takes, what it refuses, and that the published tables agree with it.
 
+use formats::resp1::{check_ratios, parse};
 use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
 use store::reference;
-use store::resp1::{check_ratios, parse};
 
 const HEADING: &str = " Test low high median average raw S.D.\n";
 const NOLOAD: &str = " noload 229.901 282.459 233.232 243.299 1.000 1.000\n";

@@ -1,11 +1,11 @@
 //! The single delays behind printed summaries: of the tables of 2003, and of random ones.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
+use formats::resp1::{Points, parse, recover_points};
 use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
 use proptest::prelude::*;
 use stats::{mean, median, one_sd_mean, standard_deviation};
 use store::reference::find;
-use store::resp1::{Points, parse, recover_points};
 
 /// The tests of a published table whose points are recovered.
 fn recovered(name: &str) -> Vec<String> {
@@ -103,7 +103,7 @@ proptest! {
         tests in proptest::collection::vec(delays(), 2..6), is_first in any::<bool>(),
     ) {
         let format = if is_first { Resp1Format::First } else { Resp1Format::Second };
-        let printed = report::resp1::printed(&table(&tests, format, 5));
+        let printed = formats::resp1::printed(&table(&tests, format, 5));
         let table = parse(&printed).unwrap();
         for (mut truth, found) in tests.into_iter().zip(recover_points(&table)) {
             truth.sort_by(f64::total_cmp);

@@ -1,10 +1,10 @@
 //! Properties: what `report` prints, `store` reads back; any text is read or refused.
 
+use formats::resp1::{check_ratios, parse};
 use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use store::resp1::{check_ratios, parse};
 
 /// A value as printed with three decimals.
 fn milli(value: u64) -> f64 {
@@ -60,7 +60,7 @@ fn table() -> impl Strategy<Value = Resp1Table> {
 proptest! {
     #[test]
     fn what_is_printed_is_read_back(table in table()) {
-        let text = report::resp1::printed(&table);
+        let text = formats::resp1::printed(&table);
         let read = parse(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
         prop_assert_eq!(&read, &table);
         prop_assert!(check_ratios(&read).iter().all(|check| check.agrees));
@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn the_base_output_alone_is_read_back(table in table()) {
-        let text = report::resp1::printed(&table);
+        let text = formats::resp1::printed(&table);
         let base: Vec<&str> = text.lines().filter(|line| line.starts_with(' ')).collect();
         prop_assert_eq!(base.len(), 2 + table.rows.len());
         prop_assert_eq!(parse(&base.join("\n")).expect("it reads").rows, table.rows);

@@ -12,7 +12,6 @@ use curves::{CurveOptions, Curves, curves_of_table};
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
 use stats::Settings;
-use store::import;
 use store::observations::{
     Content, content, is_foreign, observations_as, observations_in, of_runs, run_name,
 };
@@ -113,7 +112,7 @@ impl Results {
             }
             input.runs = runs.into_iter().map(|(_, run)| run).collect();
         } else if curves.is_none() {
-            let options = import::Options::default();
+            let options = formats::Options::default();
             let mut read = match content {
                 Some(text) => observations_in(what, text, None, &options)?,
                 None => observations_as(what, None, &options)?,

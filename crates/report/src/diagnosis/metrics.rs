@@ -3,7 +3,7 @@
 use doctor::{Diagnosis, Finding, LostTime, Price, Scope, Severity};
 
 use super::{bound_word, denominator_word, severity_word};
-use crate::openmetrics::{Family, Kind, exposition};
+use formats::openmetrics::{Family, Kind, exposition};
 
 const FAMILIES: [(&str, &str); 6] = [
     ("interval_seconds", "Length of the interval that was watched."),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use doctor::{ALL, Diagnosis, Finding, Scope};
 
 use super::metrics::{Families, Loss, Time};
-use crate::openmetrics::{Family, Kind, exposition};
+use formats::openmetrics::{Family, Kind, exposition};
 
 /// A watch that repeats, and its last diagnosis.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::Dataset;
-use store::import::mmtests::{LogFile, mmtests};
-use store::import::{Options, dataset};
+use formats::mmtests::{LogFile, mmtests};
+use formats::{Options, dataset};
 use store::observations;
 
 /// Names of the works of a content.

@@ -9,9 +9,9 @@ use model::units::TIME_UNITS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, fact, json, unix_ns};
+use crate::dataset::{Imported, Options, Refusal, fact, json, unix_ns};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use crate::results::ForeignResults;
 
 const BENCHMARK: &str = "benchmark";
 const NOT_MEASURED: [&str; 7] = [

@@ -1,10 +1,14 @@
 //! Observations as OpenMetrics, for a push gateway or the textfile collector of a node exporter.
 
+mod family;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Trial, Values};
 use model::units::split_time_name;
-use report::openmetrics::{Family, Kind, exposition, name};
+
+use family::name;
+pub use family::{Family, Kind, exposition};
 
 /// Quantiles of the delays of a trial, with the fewest samples for each.
 const QUANTILES: [(&str, f64, usize); 4] =

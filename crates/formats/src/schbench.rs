@@ -7,10 +7,9 @@ use model::Environment;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::folder::WHOLE_FILE;
-use super::measurement::{ForeignMeasurement, ForeignTrial};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, fact, json, measure};
+use crate::dataset::{Imported, Options, Refusal, fact, json, measure};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, WHOLE_FILE};
+use crate::results::ForeignResults;
 
 /// Measures by key prefix: suffix of our names, unit, and whether more is better.
 const MEASURES: [(&str, &str, &str, bool); 3] = [

@@ -1,4 +1,4 @@
-//! Reads what the resp1 response benchmark printed, in either of its two formats.
+//! What the resp1 response benchmark prints, in either of its two formats, read and written.
 //!
 //! Outputs come through `script(1)`, mail and web archives, so columns may be misaligned and line
 //! ends lost. A line is therefore recognized by its shape:
@@ -17,6 +17,8 @@
 mod line;
 mod points;
 mod ratio;
+mod read;
+mod write;
 
 use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 
@@ -24,8 +26,10 @@ pub(crate) use line::clean;
 use line::{Row, Shape, Title};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
+pub(crate) use read::{looks_right, read};
+pub use write::printed;
 
-use crate::error::Refusal;
+use crate::dataset::Refusal;
 
 const UNKNOWN_FORMAT: &str = "no heading shows the format, and neither the 5th nor the 6th numbers \
     alone are average / average(noload): restore the line that begins with \"Test low high\"";

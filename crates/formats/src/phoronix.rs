@@ -10,9 +10,9 @@ use model::Environment;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 
-use super::measurement::{ForeignMeasurement, ForeignTrial};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, fact, measure};
+use crate::dataset::{Imported, Options, Refusal, fact, measure};
+use crate::measurement::{ForeignMeasurement, ForeignTrial};
+use crate::results::ForeignResults;
 
 const ROOT: &str = "PhoronixTestSuite";
 const SYSTEM: &str = "system";
@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     fn read_text(text: &str) -> Imported {
-        super::super::dataset("x", text, None, &Options::default())
+        crate::dataset("x", text, None, &Options::default())
     }
 
     fn file(results: &str) -> String {

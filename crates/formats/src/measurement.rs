@@ -4,7 +4,7 @@
 //! a comparison needs: **identity** (all that names the work, and the response), **unit**,
 //! **direction**, **outcome** (values, a failure, or that it was skipped) and **session** (rows of
 //! one file are repetitions within one). Readers build these values and nothing else;
-//! [`super::results::ForeignResults::finish`] alone makes observations of them. So names do not
+//! [`crate::results::ForeignResults::finish`] alone makes observations of them. So names do not
 //! depend on the order of a file, on what failed or on what else is in it, and units of one
 //! dimension are one.
 
@@ -15,6 +15,8 @@ use model::{Environment, Observation};
 
 /// The session of all trials of a file that says nothing else.
 pub(super) const FILE_SESSION: &str = "the file";
+/// The name of a trial that is all that its file has.
+pub(super) const WHOLE_FILE: &str = "the whole file";
 
 /// A response of a trial.
 #[derive(Clone, Debug)]

@@ -12,9 +12,9 @@ use analysis::Direction;
 use analysis::quantity::{Quantity, scaled};
 use model::Environment;
 
-use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, listed};
+use crate::dataset::{Imported, Options, Refusal, listed};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use crate::results::ForeignResults;
 
 const BENCHMARK: &str = "benchmark";
 /// CPUs used, the number at the end of a name; a factor where it varies.
@@ -36,7 +36,7 @@ const SKIPPED: &str = "--- SKIP:";
 const ALL_FAILED: &str = "FAIL";
 
 /// Whether a line is a result: name, count, and at least one value with a unit.
-pub(super) fn is_result(line: &str) -> bool {
+pub(crate) fn is_result(line: &str) -> bool {
     let mut words = without_log_prefix(line).split_whitespace();
     words.next().is_some_and(|name| name.starts_with(PREFIX))
         && words.next().is_some_and(|count| count.parse::<u64>().is_ok())
@@ -82,7 +82,7 @@ struct Reader {
     reports_failure: bool,
 }
 
-pub(super) fn read(text: &str, options: &Options) -> Imported {
+pub(crate) fn read(text: &str, options: &Options) -> Imported {
     let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
         reader.push(index + 1, without_log_prefix(line))?;

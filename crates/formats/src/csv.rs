@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Direction, Response, Values};
 
-use super::table::{Key, Row};
-use super::{Imported, Looks, Options, Refusal, add, listed, observed, repeats, varied};
+use crate::dataset::{Imported, Looks, Options, Refusal, add, listed, varied};
+use crate::observed;
+use crate::repeats;
 use crate::resp1::clean;
+use crate::table::{Key, Row};
 use curves::{Table, ends_in};
 
 /// Suffixes of measured columns; a name may be just the suffix.

@@ -7,10 +7,9 @@ use model::{Environment, Observation};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::folder::WHOLE_FILE;
-use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, fact, facts, json, measure, unix_ns};
+use crate::dataset::{Imported, Options, Refusal, fact, facts, json, measure, unix_ns};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome, WHOLE_FILE};
+use crate::results::ForeignResults;
 
 const DELAY: &str = "delay_ns";
 /// Most delays of a file; cyclictest runs for years until it has more.

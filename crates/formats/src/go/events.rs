@@ -19,7 +19,7 @@ struct Event {
 }
 
 /// The output of `go test`, package by package; `None` if the text has other lines first.
-pub(super) fn output(text: &str) -> Option<String> {
+pub(crate) fn output(text: &str) -> Option<String> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first: Event = serde_json::from_str(lines.next()?).ok()?;
     let mut packages: BTreeMap<String, String> = BTreeMap::new();

@@ -7,9 +7,9 @@ use analysis::Direction::LessIsBetter;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, fact, json};
+use crate::dataset::{Imported, Options, Refusal, fact, json};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use crate::results::ForeignResults;
 
 const COMMAND: &str = "command";
 /// Printed statistics may differ from those of the times by this part, as they are rounded.
@@ -38,7 +38,7 @@ struct Entry {
     parameters: BTreeMap<String, Value>,
 }
 
-pub(super) fn read(text: &str, options: &Options) -> Imported {
+pub(crate) fn read(text: &str, options: &Options) -> Imported {
     let export: Export = json(text)?;
     if export.results.is_empty() {
         return Err(Refusal::whole("\"results\" is empty"));

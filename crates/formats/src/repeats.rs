@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use analysis::Dataset;
 use itertools::Itertools;
 
-use super::Refusal;
-use super::table::Row;
+use crate::dataset::Refusal;
+use crate::table::Row;
 
 const PART: &str = "";
 /// Copies of fewer digits may be chance.

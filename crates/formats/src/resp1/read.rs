@@ -4,21 +4,21 @@
 use analysis::Direction::LessIsBetter;
 use model::Observation;
 
-use super::measurement::{ForeignMeasurement, ForeignTrial};
-use super::results::ForeignResults;
-use super::{Imported, Looks, Options, facts, measure};
+use crate::dataset::{Imported, Looks, Options, facts, measure};
+use crate::measurement::{ForeignMeasurement, ForeignTrial};
 use crate::resp1::{has_heading, parse, points_notes, recover_points};
+use crate::results::ForeignResults;
 
 const DELAY: &str = "delay_ms";
 
 /// Matches damaged outputs too, to report the damage.
-pub(super) fn looks_right(looks: &Looks) -> bool {
+pub(crate) fn looks_right(looks: &Looks) -> bool {
     looks.json.is_none() && (has_heading(looks.text) || parse(looks.text).is_ok())
 }
 
 /// Every row is a trial of its load, with `median_ms`, `average_ms`, `low_ms`, `high_ms`, and
 /// `sd_ms` in the first format. `delay_ms` has the recovered delays, else the median.
-pub(super) fn read(text: &str, options: &Options) -> Imported {
+pub(crate) fn read(text: &str, options: &Options) -> Imported {
     let table = parse(text)?;
     let points = recover_points(&table);
     let environment = facts([

@@ -58,7 +58,7 @@ pub fn exposition(families: &[Family]) -> String {
 }
 
 /// Converts a text to a metric or label name; other characters become underscores.
-pub fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = text.chars().map(fits).collect();
     match name.chars().next() {

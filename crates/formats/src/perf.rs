@@ -8,10 +8,10 @@ use itertools::Itertools;
 use model::Observation;
 use serde_json::{Map, Value};
 
-use super::measurement::{ForeignMeasurement, ForeignTrial};
-use super::perf_plain::{self, PlainCount};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, fact, listed};
+use crate::dataset::{Imported, Options, Refusal, fact, listed};
+use crate::measurement::{ForeignMeasurement, ForeignTrial};
+use crate::perf_plain::{self, PlainCount};
+use crate::results::ForeignResults;
 
 const PLACES: [&str; 9] =
     ["cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup"];

@@ -3,9 +3,9 @@
 use analysis::Direction::{LessIsBetter, MoreIsBetter};
 use model::Environment;
 
-use super::measurement::{ForeignMeasurement, ForeignTrial, MeasurementOutcome};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, facts, measure};
+use crate::dataset::{Imported, Options, Refusal, facts, measure};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, MeasurementOutcome};
+use crate::results::ForeignResults;
 
 /// The start of a table's heading, and the text between task and loads.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";

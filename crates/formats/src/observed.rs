@@ -6,9 +6,9 @@ use analysis::Direction;
 use curves::Table;
 use model::Observation;
 
-use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal};
+use crate::dataset::{Imported, Options, Refusal};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use crate::results::ForeignResults;
 
 /// The first columns, by which the table is known.
 const FIRST: [&str; 6] = ["trial", "block", "seed", "part", "response", "unit"];

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::cyclictest::{Output, Thread, observations};
-use super::{Imported, Options, Refusal};
+use crate::cyclictest::{Output, Thread, observations};
+use crate::dataset::{Imported, Options, Refusal};
 
 const HISTOGRAM: &str = "# Histogram";
 const TOTAL: &str = "# Total:";
@@ -19,7 +19,7 @@ pub(super) fn looks_right(text: &str) -> bool {
     text.lines().any(|line| is_summary(line) || is_histogram(line))
 }
 
-/// Reads what cyclictest prints, as [`super::cyclictest::read`] reads its JSON.
+/// Reads what cyclictest prints, as [`crate::cyclictest::read`] reads its JSON.
 pub(super) fn read(text: &str, options: &Options) -> Imported {
     let output = parse(text).map_err(|(line, why)| Refusal::line(line, why))?;
     observations(output, options)

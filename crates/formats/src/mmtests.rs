@@ -13,8 +13,9 @@ use analysis::{Dataset, Direction, Ending, Response, Trial, Values};
 use model::Environment;
 
 use self::logs::{LOGS, of_benchmark};
-use super::measurement::{ForeignMeasurement, ForeignTrial};
-use super::{Options, Refusal, add, copies, listed, measure, varied};
+use crate::copies;
+use crate::dataset::{self, Options, Refusal, add, listed, measure, varied};
+use crate::measurement::{ForeignMeasurement, ForeignTrial};
 
 const BENCHMARK: &str = "benchmark";
 const CASE: &str = "case";
@@ -23,11 +24,11 @@ const RUN: &str = "run";
 /// Lines of time(1) on a command that failed.
 const FAILURES: [&str; 2] = ["Command exited with non-zero status", "Command terminated by signal"];
 /// Output of `uname -a`.
-pub(crate) const KERNEL_FILE: &str = "kernel.version";
+pub const KERNEL_FILE: &str = "kernel.version";
 /// Output of lscpu.
-pub(crate) const CPU_FILE: &str = "lscpu.txt";
+pub const CPU_FILE: &str = "lscpu.txt";
 /// When tests began and ended.
-pub(crate) const TIMES_FILE: &str = "tests-timestamp";
+pub const TIMES_FILE: &str = "tests-timestamp";
 
 /// What is varied within a benchmark, and which repetition a file has.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ pub struct LogFile {
 }
 
 /// Whether a file in the logs of a benchmark has results that are read.
-pub(crate) fn is_log(benchmark: &str, name: &str) -> bool {
+pub fn is_log(benchmark: &str, name: &str) -> bool {
     of_benchmark(benchmark).is_some_and(|log| (log.case)(name).is_some())
 }
 
@@ -234,7 +235,7 @@ fn facts(file: &LogFile) -> Environment {
         CPU_FILE => vec![("cpu_model", after("Model name:")), ("cpus_online", after("CPU(s):"))],
         _ => Vec::new(),
     };
-    super::facts(facts)
+    dataset::facts(facts)
 }
 
 /// When the benchmarks of the trials began: `test begin :: NAME SECONDS`.

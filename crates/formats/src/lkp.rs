@@ -11,10 +11,9 @@ use analysis::{Dataset, Direction};
 use model::{Environment, Observation};
 use serde_json::{Map, Value};
 
-use super::folder::WHOLE_FILE;
-use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
-use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, json, listed, measure};
+use crate::dataset::{Imported, Options, Refusal, json, listed, measure};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome, WHOLE_FILE};
+use crate::results::ForeignResults;
 
 const SOURCE: &str = "stats_source";
 /// Where result roots are.
@@ -289,7 +288,7 @@ fn meaning(key: &str) -> Option<Meaning> {
 }
 
 /// Adds what the path of the folder shows to runs whose files do not have their paths.
-pub(crate) fn add_path_facts(set: &mut Dataset, folder: &Path) {
+pub fn add_path_facts(set: &mut Dataset, folder: &Path) {
     let lkp = measure("lkp");
     for trial in set.trials.iter_mut().filter(|trial| trial.meaning == lkp) {
         let path = folder.join(&trial.name).to_string_lossy().into_owned();

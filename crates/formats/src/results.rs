@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::quantity::{Quantity, scaled};
 use analysis::{Dataset, Direction, Ending, Factor, Response, Trial, Values, distinct};
 
-use super::measurement::{ForeignMeasurement, ForeignTrial, MeasurementOutcome, TrialOutcome};
-use super::{Imported, Options, Refusal, copies};
+use crate::copies;
+use crate::dataset::{Imported, Options, Refusal};
+use crate::measurement::{ForeignMeasurement, ForeignTrial, MeasurementOutcome, TrialOutcome};
 
 /// All that was read from a file.
 #[derive(Debug, Default)]

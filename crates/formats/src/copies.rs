@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Refusal;
-use super::measurement::{ForeignTrial, MeasurementOutcome};
+use crate::dataset::Refusal;
+use crate::measurement::{ForeignTrial, MeasurementOutcome};
 
 /// Copies of fewer digits, or of fewer trials, may be chance.
 const LEAST_DIGITS: usize = 12;

@@ -4,16 +4,17 @@ use analysis::quantity::{Quantity, scaled};
 use analysis::{Dataset, Direction, Factor, Response, Trial, distinct, grouped};
 use itertools::Itertools;
 
-use super::{Format, Options, Refusal, listed};
+use crate::dataset::{Options, Refusal, listed};
+use crate::format::{Format, dataset};
+use crate::measurement::WHOLE_FILE;
 
-pub(super) const WHOLE_FILE: &str = "the whole file";
 /// The package of a Go benchmark, which names the work even where each file has one.
 const PACKAGE: &str = "pkg";
 
 /// Reads files (name and text) as one set called `name`. All must have the same format and
 /// factors; trials are named by their files. The error names the first refused file and the
 /// reason; copies of earlier files are refused unless `options` allow repeats.
-pub(crate) fn dataset(
+pub fn folder_dataset(
     name: &str,
     files: &[(String, String)],
     format: Option<Format>,
@@ -38,7 +39,7 @@ pub(crate) fn dataset(
             let reason = format!("is of {this}, but {first_file} of {that}: give each a folder");
             return Err(refused(Refusal::whole(reason)));
         }
-        let part = super::dataset(file, text, Some(found), options).map_err(refused)?;
+        let part = dataset(file, text, Some(found), options).map_err(refused)?;
         notes.extend(part.notes.iter().map(|note| (note.clone(), file.as_str())));
         add(&mut set, file, part, index == 0).map_err(|reason| refused(Refusal::whole(reason)))?;
     }

@@ -1,0 +1,42 @@
+//! Results in other programs' formats: a file or a folder for each program, with what reads its results
+//! and what writes results for it.
+//!
+//! - [`format`]: the formats that are read, and [`dataset`], which reads a text of any of them;
+//! - `dataset`, `measurement`, `results`: from what a program printed to observations;
+//! - [`go`], [`hyperfine`], [`resp1`]: read and written;
+//! - [`bencher`], [`kcidb`], [`openmetrics`]: written.
+//!
+//! **Invariant:** no file is opened here. Readers refuse with the line number and the reason; they never
+//! guess or panic. The same results give the same bytes.
+
+pub mod bencher;
+mod copies;
+mod csv;
+mod cyclictest;
+mod cyclictest_text;
+mod dataset;
+mod folder;
+mod format;
+pub mod go;
+mod google;
+pub mod hyperfine;
+mod interbench;
+pub mod kcidb;
+pub mod lkp;
+mod measurement;
+pub mod mmtests;
+mod observed;
+pub mod openmetrics;
+mod other_outputs;
+mod perf;
+mod perf_plain;
+mod phoronix;
+mod repeats;
+pub mod resp1;
+mod results;
+mod schbench;
+mod table;
+
+pub use dataset::{Options, Refusal};
+pub use folder::folder_dataset;
+pub use format::{Format, dataset};
