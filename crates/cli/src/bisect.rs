@@ -16,6 +16,12 @@ use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
 use crate::{Failure, Result};
 
+const USAGE: &str = "\
+thrashlab bisect [OPTIONS] PLAN
+       thrashlab bisect [OPTIONS] --run COMMAND --values A,B,C
+       thrashlab bisect [OPTIONS] --kernel-git REPO GOOD..BAD [PLAN]
+       thrashlab bisect [OPTIONS] --kernel-patches SOURCE SERIES [PLAN]
+       thrashlab bisect [OPTIONS] --kernel-config A B [PLAN]";
 const EXAMPLES: &str = "\
 Examples:
   thrashlab bisect examples/planted-regression.toml
@@ -26,11 +32,9 @@ Examples:
                         the last line that a command prints is its measurement
   thrashlab bisect --kernel-git ~/linux v6.11..v6.12 --set load=largewrite
                         commits of a kernel, each built as a guest needs it
-  thrashlab bisect --kernel-patches deb:linux-source-6.1=6.1.190-1 \\
-      deb:linux-source-6.1=6.1.192-1 --set load=largewrite
-                        the file of the newer source that did it, or the patch
-                        of a folder with a list `series`
-  thrashlab bisect --kernel-config deb:linux-image-6.1.0-56-cloud-amd64 my.config
+  thrashlab bisect --kernel-patches linux-6.1 debian/patches --set probe=exec
+                        the patch of a series; of another source, the file
+  thrashlab bisect --kernel-config deb:linux-image-cloud-amd64 my.config
                         the option, or those that do it together
   thrashlab bisect --values a,b,c,d --run './is-it-bad.sh {level}' --exit-code
                         as `git bisect run`: 0 good, 125 skip, else bad
@@ -43,6 +47,7 @@ before is not measured again.";
 
 #[derive(Args)]
 #[command(
+    override_usage = USAGE,
     after_help = EXAMPLES,
     group(
         ArgGroup::new("axis")
