@@ -29,6 +29,7 @@ mod explained;
 mod freeze;
 mod history;
 mod inside;
+mod kernels;
 mod killed;
 mod lab;
 mod memory_clock;
