@@ -225,7 +225,7 @@ pub fn bisect_noisily<E>(
 
 impl BisectResult {
     /// Whether what was measured is like the last step rather than like the first, of `steps` steps;
-    /// `None` where it cannot be told.
+    /// `None` where that cannot be decided.
     pub fn resembles_last(&self, measured: &Measured, steps: usize) -> Option<bool> {
         let mean = |step: usize| {
             let (_, values) = self.values.iter().find(|(known, _)| *known == step)?;

@@ -24,7 +24,7 @@ pub struct BuildControl<'a> {
     pub agent: &'a AgentProgram,
     /// Whether the user requested a stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// Told what takes long.
+    /// Receives what takes long.
     pub say: &'a mut dyn FnMut(&str),
 }
 

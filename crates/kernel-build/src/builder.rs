@@ -133,7 +133,7 @@ impl KernelBuilder {
         Ok(Self { repository, base, modules, target, compiler, shelf, folder, jobs })
     }
 
-    /// Where the kernel of a state is, once it is built. Fails for a commit that is not there.
+    /// Where the kernel of a state is, once it is built. Fails for an unknown commit.
     pub fn place(&self, state: &KernelState) -> Result<PathBuf> {
         Ok(self.shelf.folder.join(self.key(state)?))
     }

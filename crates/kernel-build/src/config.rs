@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(found, "# CONFIG_B is not set\nCONFIG_NEW=1\n# CONFIG_OLD is not set\n");
         assert!(differences(&before, &before).is_empty());
         let off = read_options("CONFIG_A=y\nCONFIG_B=m\nCONFIG_OLD=y\n# CONFIG_C is not set\n");
-        assert!(differences(&before, &off).is_empty(), "what is not there is off");
+        assert!(differences(&before, &off).is_empty(), "what is missing is off");
     }
 
     #[test]

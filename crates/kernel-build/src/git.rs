@@ -33,7 +33,7 @@ impl Git {
         Self { folder: repository.to_owned(), variables }
     }
 
-    /// The same repository, with files in this folder.
+    /// This repository, with files in this folder.
     pub(crate) fn with_files(mut self, files: &Path) -> Self {
         self.variables.push(("GIT_WORK_TREE", files.to_owned()));
         self.folder = files.to_owned();

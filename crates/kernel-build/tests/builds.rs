@@ -1,4 +1,5 @@
 //! Sources, series and builds, of a source whose makefile stands for that of a kernel.
+#![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 use std::cell::Cell;
 use std::fs;

@@ -59,7 +59,7 @@ pub struct StepsOfKernels {
     #[arg(long, value_name = "FROM", requires = "kernels", conflicts_with = "kernel_config")]
     config: Option<String>,
 
-    /// Of kernels without a plan: a parameter of plans, such as load=largewrite [default: subject=vm]
+    /// A parameter of kernels without a plan, such as load=largewrite [default: subject=vm]
     #[arg(
         long,
         value_name = "PARAM=VALUE",
@@ -69,7 +69,7 @@ pub struct StepsOfKernels {
     )]
     set: Vec<Setting>,
 
-    /// Of kernels without a plan: how many seeds, or which
+    /// How many seeds kernels without a plan have, or which
     #[arg(
         long,
         value_name = "SEEDS",
