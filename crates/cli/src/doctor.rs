@@ -4,7 +4,6 @@ mod at;
 mod code;
 mod command;
 mod forever;
-mod http;
 mod live;
 mod mode;
 mod recorder;

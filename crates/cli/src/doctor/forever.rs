@@ -10,11 +10,11 @@ use report::{Watch, served_metrics};
 use survey::{BoundedSurvey, RING_BYTES_MIN, Ring};
 use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
-use super::http::Server;
 use super::live::{header, opened, prepared, wait};
 use super::recorder::Recorder;
 use super::{DoctorArgs, confine};
 use crate::{OrWrong, Result, complain};
+use survey::Server;
 
 /// The port of `--serve` without one.
 const PORT: u16 = 9797;

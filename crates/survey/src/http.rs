@@ -26,14 +26,14 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// A server that runs until the process ends.
-pub(super) struct Server {
+pub struct Server {
     text: Arc<Mutex<Arc<str>>>,
     address: SocketAddr,
 }
 
 impl Server {
     /// Serves `text` at an address. Fails when the address cannot be used.
-    pub(super) fn start(address: SocketAddr, text: String) -> io::Result<Self> {
+    pub fn start(address: SocketAddr, text: String) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let text = Arc::new(Mutex::new(Arc::from(text)));
@@ -44,12 +44,12 @@ impl Server {
     }
 
     /// The address, with the port that port 0 became.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Serves another text from now on.
-    pub(super) fn publish(&self, text: String) {
+    pub fn publish(&self, text: String) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Arc::from(text);
     }
 }
