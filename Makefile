@@ -86,6 +86,8 @@ test-all: build
 	@tools/setup test-guests
 	@$(MAKE) --no-print-directory checked engine
 	@mkdir -p target && : > "$(SKIPS)"
+	@# Fuzzers that do not compile would find nothing.
+	MAKEFLAGS= cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir $(BUILD_DIR)/fuzz
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo xtask test all
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_BINARY=$(BINARY) tests/python/run
 	@sed 's/^/SKIPPED /' "$(SKIPS)"

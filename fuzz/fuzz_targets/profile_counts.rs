@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use profile::{Profile, Recording, Responses, Symbols};
+use profile::{CallStacks, Profile, Recording, Responses, Symbols};
 
 /// The smallest symbols, as a guest prints them.
 const SYMBOLS: &[u8] = b"clock 1 1\nclock 2 2\nrealtime 0\n1000 T entry_SYSCALL_64\nend\n";

@@ -2,7 +2,7 @@
 //! again as the same, and its levels are read back from their texts.
 #![no_main]
 
-use experiment::{TypedSweep, parse_sweep};
+use experiment::parse_sweep;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -12,11 +12,11 @@ fuzz_target!(|text: &str| {
 });
 
 fn check(text: &str) {
-    let plan = match parse_sweep(text, TypedSweep::default()) {
+    let plan = match parse_sweep(text) {
         Ok(plan) => plan,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    let again = parse_sweep(&plan.text(), TypedSweep::default());
+    let again = parse_sweep(&plan.text());
     assert_eq!(again.as_ref(), Ok(&plan), "{}", plan.text());
     let search = plan.search().expect("a finished sweep has a search");
     for level in search.coarse_levels() {

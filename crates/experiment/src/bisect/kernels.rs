@@ -334,7 +334,8 @@ fn states_of(
     state: &KernelState,
     options: &[KernelOption],
 ) -> Vec<(String, KernelState)> {
-    let mut states = vec![(format!("{} as it is", ends[0]), state.clone())];
+    let name = Path::new(&ends[0]).file_name().unwrap_or_default().to_string_lossy();
+    let mut states = vec![(format!("{name} as it is"), state.clone())];
     for (index, option) in options.iter().enumerate() {
         let options = options[..=index].to_vec();
         states.push((shown(option), KernelState { options, ..state.clone() }));
@@ -447,7 +448,7 @@ mod tests {
     #[test]
     fn each_option_is_a_step_with_those_before_it() {
         let options = kernel_build::read_options("CONFIG_A=y\n# CONFIG_B is not set\n");
-        let ends = ["first".to_owned(), "last".to_owned()];
+        let ends = ["configs/first".to_owned(), "last".to_owned()];
         let states = states_of(&ends, &KernelState::of("commit"), &options);
         let named: Vec<_> =
             states.iter().map(|(name, state)| (name.as_str(), state.options.len())).collect();
