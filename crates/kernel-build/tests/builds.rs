@@ -30,7 +30,12 @@ modules:\n\tmkdir -p $(O)/fs && echo module > $(O)/fs/one.ko
 struct Sources(tempfile::TempDir);
 
 impl Sources {
-    fn new() -> Self {
+    /// For this test; `None`, which is noted, without git.
+    fn new(test: &str) -> Option<Self> {
+        if Command::new("git").arg("--version").output().is_err() {
+            skip::skip(test, "git is not installed");
+            return None;
+        }
         let sources = Self(tempfile::tempdir().unwrap());
         for (name, image) in [("first", "slow"), ("second", "fast")] {
             let folder = sources.path(name);
@@ -42,7 +47,7 @@ impl Sources {
         }
         fs::write(sources.path("first/mm/old.c"), "old\n").unwrap();
         fs::write(sources.path("second/mm/new.c"), "new\n").unwrap();
-        sources
+        Some(sources)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -91,7 +96,8 @@ fn patch(file: &str, from: &str, to: &str) -> String {
 
 #[test]
 fn the_files_of_two_sources_are_states_in_the_order_of_their_paths() {
-    let sources = Sources::new();
+    const NAME: &str = "the_files_of_two_sources_are_states_in_the_order_of_their_paths";
+    let Some(sources) = Sources::new(NAME) else { return };
     let history = sources.series("second").unwrap();
     assert_eq!(names(&history), ["source", "image", "mm/new.c", "mm/old.c"]);
     let at = |state: usize, path| file(&history, &history.states[state].commit, path);
@@ -109,7 +115,8 @@ fn the_files_of_two_sources_are_states_in_the_order_of_their_paths() {
 
 #[test]
 fn patches_are_applied_one_by_one_and_one_that_does_not_fit_is_named() {
-    let sources = Sources::new();
+    const NAME: &str = "patches_are_applied_one_by_one_and_one_that_does_not_fit_is_named";
+    let Some(sources) = Sources::new(NAME) else { return };
     sources.write_patch("one.patch", &patch("source.c", "int one;", "int two;"));
     sources.write_patch("two.patch", &patch("source.c", "int two;", "int three;"));
     sources.write_patch("series", "# the order\none.patch\n\ntwo.patch # last\n");
@@ -129,7 +136,8 @@ fn patches_are_applied_one_by_one_and_one_that_does_not_fit_is_named() {
 
 #[test]
 fn what_is_no_source_is_refused_with_what_is() {
-    let sources = Sources::new();
+    const NAME: &str = "what_is_no_source_is_refused_with_what_is";
+    let Some(sources) = Sources::new(NAME) else { return };
     let refused = |text: &str| {
         let folder = sources.path("cache");
         let made =
@@ -147,7 +155,8 @@ fn what_is_no_source_is_refused_with_what_is() {
 
 #[test]
 fn an_archive_is_unpacked_once() {
-    let sources = Sources::new();
+    const NAME: &str = "an_archive_is_unpacked_once";
+    let Some(sources) = Sources::new(NAME) else { return };
     let archive = sources.text("source.tar");
     let mut tar = Command::new("tar");
     tar.args(["-cf", &archive, "-C", &sources.text("."), "second"]);
@@ -160,7 +169,8 @@ fn an_archive_is_unpacked_once() {
 
 #[test]
 fn a_range_of_commits_has_its_good_end_and_their_first_lines() {
-    let sources = Sources::new();
+    const NAME: &str = "a_range_of_commits_has_its_good_end_and_their_first_lines";
+    let Some(sources) = Sources::new(NAME) else { return };
     let folder = sources.path("first");
     let git = |arguments: &[&str]| {
         let name = ["-c", "user.name=n", "-c", "user.email=e"];
@@ -199,7 +209,7 @@ fn builder(test: &str, history: &SourceHistory, cache: &Path) -> Option<KernelBu
 #[test]
 fn each_state_is_built_once_and_a_broken_one_says_why() {
     const NAME: &str = "each_state_is_built_once_and_a_broken_one_says_why";
-    let sources = Sources::new();
+    let Some(sources) = Sources::new(NAME) else { return };
     sources.write_patch("a.patch", &patch("source.c", "int one;", "int one"));
     sources.write_patch("b.patch", &patch("source.c", "int one", "int one;"));
     sources.write_patch("series", "a.patch\nb.patch\n");
@@ -233,7 +243,7 @@ fn each_state_is_built_once_and_a_broken_one_says_why() {
 #[test]
 fn a_stopped_build_leaves_no_process() {
     const NAME: &str = "a_stopped_build_leaves_no_process";
-    let sources = Sources::new();
+    let Some(sources) = Sources::new(NAME) else { return };
     let mark = format!("3{}", std::process::id());
     let slow = format!("{MAKEFILE}\nbzImage: wait\nwait:\n\tsleep {mark}\n");
     fs::write(sources.path("first/Makefile"), slow).unwrap();

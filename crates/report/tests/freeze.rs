@@ -29,7 +29,8 @@ fn printed(text: &str) -> Option<String> {
         sysctls: [("vm.min_free_kbytes".to_owned(), "18446744073709551615".to_owned())].into(),
     };
     let scenarios: Vec<String> = runs.scenarios.iter().map(|it| it.name.clone()).collect();
-    let view = AdviceView { runs: &runs, machine: &machine, about: "a", scenarios: &scenarios };
+    let (about, caveat) = ("a", Some("Another disk."));
+    let view = AdviceView { runs: &runs, machine: &machine, about, scenarios: &scenarios, caveat };
     let advice = freeze_advice_document(&view).map(|it| plain_text(&it)).unwrap_or_default();
     Some(shown + &advice)
 }

@@ -52,6 +52,12 @@ pub(super) struct AdviseArgs {
     output: OutputArgs,
 }
 
+/// What names a device of swap in compressed memory.
+const ZRAM: &str = "zram";
+/// What turns around with another disk than the suite's (`docs/freeze/answers.md`).
+const DISK_OF_SUITE: &str = "The suite's disk is slow (2 ms, 20 MB/s): in place of swap on an SSD, \
+                             zram did not shorten freezes; no swap and min-ttl did.";
+
 /// What a machine is for.
 #[derive(Clone, Copy, ValueEnum)]
 enum Purpose {
@@ -88,7 +94,10 @@ pub(super) fn advise(args: &AdviseArgs) -> Result<()> {
         return Err(wrong("the results have none of the scenarios of this use; leave --use away"));
     }
     let (machine, about) = this_machine();
-    let view = AdviceView { runs: &runs, machine: &machine, about: &about, scenarios: &scenarios };
+    let has_disk = machine.swaps.iter().any(|device| !device.contains(ZRAM));
+    let caveat = (args.results.is_none() && has_disk).then_some(DISK_OF_SUITE);
+    let (runs, machine, about, scenarios) = (&runs, &machine, &*about, &*scenarios);
+    let view = AdviceView { runs, machine, about, scenarios, caveat };
     let nothing = || wrong("the results have no kernel or no policy");
     show(&freeze_advice_document(&view).ok_or_else(nothing)?, &args.output)
 }

@@ -22,6 +22,8 @@ pub struct AdviceView<'a> {
     pub about: &'a str,
     /// Scenarios that matter for its use.
     pub scenarios: &'a [String],
+    /// What would be otherwise on this machine than in the suite, as a sentence.
+    pub caveat: Option<&'a str>,
 }
 
 /// The unrounded figures of a document.
@@ -43,14 +45,15 @@ struct Row {
 
 /// What a suite supports for a machine; `None` if the suite has no kernel or no policy.
 pub fn freeze_advice_document(view: &AdviceView<'_>) -> Option<Document<'static>> {
-    let AdviceView { runs, machine, scenarios, .. } = view;
+    let AdviceView { runs, machine, scenarios, caveat, .. } = view;
     let kernel = machine.nearest_kernel(runs)?;
     let reference = machine.policy(runs)?;
     let about = format!(
-        "This machine: {}. In the suite that is the policy {} with the kernel {kernel}; {}.",
+        "This machine: {}. In the suite that is the policy {} with the kernel {kernel}; {}.{}",
         view.about,
         reference.name,
-        format::counted(scenarios.len(), "scenario")
+        format::counted(scenarios.len(), "scenario"),
+        caveat.map_or_else(String::new, |caveat| format!(" {caveat}"))
     );
     let row = |advice: Advice| {
         let policy = &runs.policies[advice.policy];
