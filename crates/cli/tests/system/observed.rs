@@ -107,8 +107,16 @@ fn what_cannot_be_told_apart_is_not_profiled() {
 const INLINED: &str = r#"
 static volatile unsigned long sum;
 #define INLINED static inline __attribute__((always_inline))
-INLINED void adds(long rounds) { for (long i = 0; i < rounds; i++) sum += i; }
-INLINED void takes(long rounds) { for (long i = 0; i < rounds; i++) sum -= i; }
+INLINED void adds(long rounds) {
+    unsigned long x = sum;
+    for (long i = 0; i < rounds; i++) x = x * 6364136223846793005 + i;
+    sum = x;
+}
+INLINED void takes(long rounds) {
+    unsigned long x = sum;
+    for (long i = 0; i < rounds; i++) x = x * 3935559000370003845 + i;
+    sum = x;
+}
 INLINED void both(long rounds) { adds(3 * rounds); takes(7 * rounds); }
 __attribute__((noinline)) void works(long rounds) { both(rounds); }
 int main(void) {

@@ -31,8 +31,16 @@ static unsigned long now(clockid_t clock) {
     clock_gettime(clock, &it);
     return it.tv_sec * 1000000000ul + it.tv_nsec;
 }
-__attribute__((noinline)) static void spins_less(long n) { for (long i = 0; i < n; i++) sum += i; }
-__attribute__((noinline)) static void spins_more(long n) { for (long i = 0; i < n; i++) sum -= i; }
+__attribute__((noinline)) static void spins_less(long n) {
+    unsigned long x = sum;
+    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
+    sum = x;
+}
+__attribute__((noinline)) static void spins_more(long n) {
+    unsigned long x = sum;
+    for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
+    sum = x;
+}
 __attribute__((noinline)) static void sleeps(void) {
     struct timespec it = {0, 200000000};
     nanosleep(&it, 0);

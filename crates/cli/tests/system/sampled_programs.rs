@@ -1,5 +1,6 @@
 //! Profiles of programs by how they are made: in several languages, with code that is loaded later,
-//! after `exec`, static, without symbols, and interpreted. Each has two functions of 30 and 70 %.
+//! after `exec`, static, without symbols, and interpreted. Each has two functions of 30 and 70 %, in rounds
+//! of different lengths, so that none is in step with the samples.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,12 +13,22 @@ use crate::sampled::can_sample;
 use crate::skip::skip;
 use crate::support::Fixture;
 
+/// Each step of a loop waits for the product before it, which takes equally long on any CPU; of sums in
+/// memory, some CPUs make one loop five times as fast as its neighbour.
 const C: &str = r#"
 static volatile unsigned long sum;
-static volatile long rounds = 600, few = 300000, many = 700000;
-__attribute__((noinline)) static void less(long n) { for (long i = 0; i < n; i++) sum += i; }
-__attribute__((noinline)) static void more(long n) { for (long i = 0; i < n; i++) sum -= i; }
-int main(void) { for (long i = rounds; i > 0; i--) { less(few); more(many); } return 0; }
+static volatile long rounds = 600, few = 100000, many = 233333;
+__attribute__((noinline)) static void less(long n) {
+    unsigned long x = sum;
+    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
+    sum = x;
+}
+__attribute__((noinline)) static void more(long n) {
+    unsigned long x = sum;
+    for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
+    sum = x;
+}
+int main(void) { for (long i = rounds; i > 0; i--) { long k = 1 + i * i % 7; less(k * few); more(k * many); } return 0; }
 "#;
 
 /// One function is in a library that is loaded while it runs; then another program takes its place.
@@ -25,13 +36,17 @@ const LOADS: &str = r#"
 #include <dlfcn.h>
 #include <unistd.h>
 static volatile unsigned long sum;
-static volatile long few = 300000;
-__attribute__((noinline)) static void less(long n) { for (long i = 0; i < n; i++) sum += i; }
+static volatile long few = 100000;
+__attribute__((noinline)) static void less(long n) {
+    unsigned long x = sum;
+    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
+    sum = x;
+}
 int main(void) {
     void *library = dlopen("./library", RTLD_NOW);
     void (*more)(long) = library ? (void (*)(long))dlsym(library, "more") : 0;
     if (!more) return 1;
-    for (int i = 0; i < 600; i++) { less(few); more(700000); }
+    for (int i = 0; i < 600; i++) { long k = 1 + i * i % 7; less(k * few); more(k * 233333); }
     dlclose(library);
     execl("./plain", "plain", (char *)0);
     return 1;
@@ -39,47 +54,66 @@ int main(void) {
 "#;
 const LIBRARY: &str = r#"
 static volatile unsigned long sum;
-void more(long n) { for (long i = 0; i < n; i++) sum -= i; }
+void more(long n) {
+    unsigned long x = sum;
+    for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
+    sum = x;
+}
 "#;
 
 const CPP: &str = r#"
 namespace space {
 template <class T> struct Box {
     volatile T value;
-    __attribute__((noinline)) void more(long n) { for (long i = 0; i < n; i++) value = value - i; }
+    __attribute__((noinline)) void more(long n) {
+        T x = value;
+        for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
+        value = x;
+    }
 };
-__attribute__((noinline)) static void less(volatile long &sum, long n) {
-    for (long i = 0; i < n; i++) sum = sum + i;
+__attribute__((noinline)) static void less(volatile unsigned long &sum, long n) {
+    unsigned long x = sum;
+    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
+    sum = x;
 }
 }
 int main() {
-    space::Box<long> box{0};
-    for (int i = 0; i < 600; i++) { space::less(box.value, 300000); box.more(700000); }
+    space::Box<unsigned long> box{0};
+    for (int i = 0; i < 600; i++) {
+        long k = 1 + i * i % 7;
+        space::less(box.value, k * 100000);
+        box.more(k * 233333);
+    }
 }
 "#;
 
 const RUST: &str = r#"
 use std::hint::black_box;
 #[inline(never)]
-fn less(n: u64) { for i in 0..n { black_box(i); } }
+fn less(n: u64) {
+    black_box((0..n).fold(n, |x, i| x.wrapping_mul(6364136223846793005).wrapping_add(i)));
+}
 mod inner {
     pub struct Held;
     impl Held {
         #[inline(never)]
-        pub fn more(&self, n: u64) { for i in 0..n { std::hint::black_box(i); } }
+        pub fn more(&self, n: u64) {
+            let all = (0..n).fold(n, |x, i| x.wrapping_mul(3935559000370003845).wrapping_add(i));
+            std::hint::black_box(all);
+        }
     }
 }
-fn main() { for _ in 0..600 { less(300_000); inner::Held.more(700_000); } }
+fn main() { for i in 0..600 { let k = 1 + i * i % 7; less(k * 100_000); inner::Held.more(k * 233_333); } }
 "#;
 
 const GO: &str = r#"
 package main
 var sum uint64
 //go:noinline
-func less(n int) { for i := 0; i < n; i++ { sum += uint64(i) } }
+func less(n int) { x := sum; for i := 0; i < n; i++ { x = x*6364136223846793005 + uint64(i) }; sum = x }
 //go:noinline
-func more(n int) { for i := 0; i < n; i++ { sum -= uint64(i) } }
-func main() { for i := 0; i < 600; i++ { less(300000); more(700000) } }
+func more(n int) { x := sum; for i := 0; i < n; i++ { x = x*3935559000370003845 + uint64(i) }; sum = x }
+func main() { for i := 0; i < 600; i++ { k := 1 + i * i % 7; less(k * 100000); more(k * 233333) } }
 "#;
 
 /// It writes the names of its functions where an interpreter with machine code of its own would.
@@ -109,8 +143,9 @@ int main(void) {
     fprintf(map, "%lx %lx less\n%lx %lx more\n", (long)code, sizeof spin, (long)code + 1024, sizeof spin);
     fclose(map);
     for (int i = 0; i < 600; i++) {
-        ((void (*)(long))code)(900000);
-        ((void (*)(long))(code + 1024))(2100000);
+        long k = 1 + i * i % 7;
+        ((void (*)(long))code)(k * 300000);
+        ((void (*)(long))(code + 1024))(k * 700000);
     }
     return 0;
 }
@@ -219,7 +254,7 @@ fn functions_of_cpp_have_their_names() {
     const NAME: &str = "functions_of_cpp_have_their_names";
     let fixture = Fixture::new();
     if can_sample(NAME, &fixture) && has(NAME, "c++") {
-        let names = ["space::less [built]", "space::Box<long>::more [built]"];
+        let names = ["space::less [built]", "space::Box<unsigned long>::more [built]"];
         let words = ["c++", "-O2", "-o", "built", "plus.cc"];
         assert_built(&fixture, ("plus.cc", CPP), &words, names);
     }
