@@ -105,18 +105,11 @@ fn what_cannot_be_told_apart_is_not_profiled() {
 
 /// Two functions that are inlined into a third, 30 and 70 % of its time.
 const INLINED: &str = r#"
+#include "products.h"
 static volatile unsigned long sum;
 #define INLINED static inline __attribute__((always_inline))
-INLINED void adds(long rounds) {
-    unsigned long x = sum;
-    for (long i = 0; i < rounds; i++) x = x * 6364136223846793005 + i;
-    sum = x;
-}
-INLINED void takes(long rounds) {
-    unsigned long x = sum;
-    for (long i = 0; i < rounds; i++) x = x * 3935559000370003845 + i;
-    sum = x;
-}
+INLINED void adds(long rounds) PRODUCTS(sum, rounds, 6364136223846793005)
+INLINED void takes(long rounds) PRODUCTS(sum, rounds, 3935559000370003845)
 INLINED void both(long rounds) { adds(3 * rounds); takes(7 * rounds); }
 __attribute__((noinline)) void works(long rounds) { both(rounds); }
 int main(void) {

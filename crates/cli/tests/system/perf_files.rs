@@ -12,18 +12,11 @@ use crate::support::Fixture;
 
 /// Two functions of 30 and 70 %.
 const SHARES: &str = r#"
+#include "products.h"
 static volatile unsigned long sum;
 static volatile long less = 3000000, more = 7000000;
-__attribute__((noinline)) static void spins_less(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
-    sum = x;
-}
-__attribute__((noinline)) static void spins_more(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
-    sum = x;
-}
+__attribute__((noinline)) static void spins_less(long n) PRODUCTS(sum, n, 6364136223846793005)
+__attribute__((noinline)) static void spins_more(long n) PRODUCTS(sum, n, 3935559000370003845)
 int main(void) {
     for (int round = 0; round < 100; round++) { spins_less(less); spins_more(more); }
     return 0;

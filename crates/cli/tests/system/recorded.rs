@@ -76,10 +76,30 @@ fn cannot_run(test: &str) -> bool {
     true
 }
 
-/// Compiles a program into the folder of a test.
-pub(crate) fn compile(fixture: &Fixture, name: &str, text: &str, arguments: &[&str]) -> PathBuf {
+/// What programs of known shares spend their time with, as a file for them to include. Each step waits for
+/// the product before it, which takes equally long on any CPU; of sums in memory, some CPUs make one loop
+/// five times as fast as its neighbour.
+const PRODUCTS: (&str, &str) = (
+    "products.h",
+    "#define PRODUCTS(sum, n, factor) { \\
+    unsigned long x = sum; \\
+    for (long i = 0; i < n; i++) x = x * factor + i; \\
+    sum = x; \\
+}
+",
+);
+
+/// Writes a source, and what it may include.
+pub(crate) fn write_source(fixture: &Fixture, name: &str, text: &str) -> PathBuf {
+    fs::write(fixture.path().join(PRODUCTS.0), PRODUCTS.1).unwrap();
     let source = fixture.path().join(name);
     fs::write(&source, text).unwrap();
+    source
+}
+
+/// Compiles a program into the folder of a test.
+pub(crate) fn compile(fixture: &Fixture, name: &str, text: &str, arguments: &[&str]) -> PathBuf {
+    let source = write_source(fixture, name, text);
     let program = source.with_extension("");
     let status = Command::new("cc").args(arguments).arg("-o").arg(&program).arg(&source).status();
     assert!(status.unwrap().success());

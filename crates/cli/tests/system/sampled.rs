@@ -18,6 +18,7 @@ use crate::support::{Finished, Fixture, is_root};
 /// Two functions of 30 and 70 %, one that sleeps, and one that waits for a lock which another thread
 /// holds. It prints what it has measured itself, in ns. Compiled without frame pointers.
 const TRUTH: &str = r#"
+#include "products.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -31,16 +32,8 @@ static unsigned long now(clockid_t clock) {
     clock_gettime(clock, &it);
     return it.tv_sec * 1000000000ul + it.tv_nsec;
 }
-__attribute__((noinline)) static void spins_less(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
-    sum = x;
-}
-__attribute__((noinline)) static void spins_more(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
-    sum = x;
-}
+__attribute__((noinline)) static void spins_less(long n) PRODUCTS(sum, n, 6364136223846793005)
+__attribute__((noinline)) static void spins_more(long n) PRODUCTS(sum, n, 3935559000370003845)
 __attribute__((noinline)) static void sleeps(void) {
     struct timespec it = {0, 200000000};
     nanosleep(&it, 0);
@@ -331,14 +324,15 @@ fn an_ordinary_user_is_told_what_is_not_permitted() {
 
 /// A program whose function `parse`, with what it calls, takes a number of rounds times `ROUNDS`.
 const CHANGED: &str = r#"
+#include "products.h"
 static volatile unsigned long sum;
 static volatile long rounds = ROUNDS * 2500000l, others = 5000000l;
-__attribute__((noinline)) static void inner(long n) { for (long i = 0; i < n; i++) sum += i; }
+__attribute__((noinline)) static void inner(long n) PRODUCTS(sum, n, 6364136223846793005)
 __attribute__((noinline)) static void parse(long n) {
     inner(n / 2);
-    for (long i = 0; i < n / 2; i++) sum -= i;
+    PRODUCTS(sum, n / 2, 3935559000370003845)
 }
-__attribute__((noinline)) static void print(long n) { for (long i = 0; i < n; i++) sum ^= i; }
+__attribute__((noinline)) static void print(long n) PRODUCTS(sum, n, 3202034522624059733)
 int main(void) {
     for (int round = 0; round < 8; round++) { parse(rounds); print(others); }
     return 0;

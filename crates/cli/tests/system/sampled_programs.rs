@@ -3,45 +3,32 @@
 //! of different lengths, so that none is in step with the samples.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::recorded::compile;
+use crate::recorded::{compile, write_source};
 use crate::sampled::can_sample;
 use crate::skip::skip;
 use crate::support::Fixture;
 
-/// Each step of a loop waits for the product before it, which takes equally long on any CPU; of sums in
-/// memory, some CPUs make one loop five times as fast as its neighbour.
 const C: &str = r#"
+#include "products.h"
 static volatile unsigned long sum;
 static volatile long rounds = 600, few = 100000, many = 233333;
-__attribute__((noinline)) static void less(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
-    sum = x;
-}
-__attribute__((noinline)) static void more(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
-    sum = x;
-}
+__attribute__((noinline)) static void less(long n) PRODUCTS(sum, n, 6364136223846793005)
+__attribute__((noinline)) static void more(long n) PRODUCTS(sum, n, 3935559000370003845)
 int main(void) { for (long i = rounds; i > 0; i--) { long k = 1 + i * i % 7; less(k * few); more(k * many); } return 0; }
 "#;
 
 /// One function is in a library that is loaded while it runs; then another program takes its place.
 const LOADS: &str = r#"
+#include "products.h"
 #include <dlfcn.h>
 #include <unistd.h>
 static volatile unsigned long sum;
 static volatile long few = 100000;
-__attribute__((noinline)) static void less(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
-    sum = x;
-}
+__attribute__((noinline)) static void less(long n) PRODUCTS(sum, n, 6364136223846793005)
 int main(void) {
     void *library = dlopen("./library", RTLD_NOW);
     void (*more)(long) = library ? (void (*)(long))dlsym(library, "more") : 0;
@@ -53,29 +40,19 @@ int main(void) {
 }
 "#;
 const LIBRARY: &str = r#"
+#include "products.h"
 static volatile unsigned long sum;
-void more(long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
-    sum = x;
-}
+void more(long n) PRODUCTS(sum, n, 3935559000370003845)
 "#;
 
 const CPP: &str = r#"
+#include "products.h"
 namespace space {
 template <class T> struct Box {
     volatile T value;
-    __attribute__((noinline)) void more(long n) {
-        T x = value;
-        for (long i = 0; i < n; i++) x = x * 3935559000370003845 + i;
-        value = x;
-    }
+    __attribute__((noinline)) void more(long n) PRODUCTS(value, n, 3935559000370003845)
 };
-__attribute__((noinline)) static void less(volatile unsigned long &sum, long n) {
-    unsigned long x = sum;
-    for (long i = 0; i < n; i++) x = x * 6364136223846793005 + i;
-    sum = x;
-}
+__attribute__((noinline)) static void less(volatile unsigned long &sum, long n) PRODUCTS(sum, n, 6364136223846793005)
 }
 int main() {
     space::Box<unsigned long> box{0};
@@ -184,7 +161,7 @@ fn has(test: &str, compiler: &str) -> bool {
 /// A source that is built by a command has these two functions.
 fn assert_built(fixture: &Fixture, source: (&str, &str), words: &[&str], names: [&str; 2]) {
     let (file, text) = source;
-    fs::write(fixture.path().join(file), text).unwrap();
+    write_source(fixture, file, text);
     let mut command = fixture.other(words[0]);
     // Go needs a folder for what it has compiled; others leave this alone.
     command.args(&words[1..]).env("GOCACHE", fixture.path().join("go-cache"));
