@@ -94,8 +94,7 @@ impl AbArgs {
             Some(needed) => UsualSubject::Needed(needed),
             None => UsualSubject::Preferred(None),
         };
-        let mut base = self.work.settings(usual, self.typed.work())?;
-        base.splice(0..0, self.work.load()?);
+        let base = self.work.settings_with_load(usual, self.typed.work())?;
         let output = self.output.as_deref();
         Ab::new(&self.typed, base, margin, self.alpha, output).map_err(failure)
     }
@@ -105,7 +104,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let margin = margin_or(MARGIN, args.margin, args.fail_on);
     let mut ab = args.planned(margin)?;
     if args.dry_run {
-        return print(&ab.plan_text());
+        return print(ab.plan_text());
     }
     let start = ResultsStart::at(ab.folder());
     ab.open().map_err(failure)?;

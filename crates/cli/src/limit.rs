@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiment::{LimitArgs, is_here, is_in_this_folder, is_live_group, times_command};
+use experiment::{LimitArgs, is_here, is_live_group, times_command};
 
 use crate::laboratory::{LabArgs, failure};
 use crate::output::FormatArgs;
 use crate::work::{UsualSubject, WorkArgs};
-use crate::{Failure, Result, print, sweep};
+use crate::{Result, print, sweep};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,8 +66,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn limit(args: &Arguments) -> Result<()> {
     let usual = UsualSubject::Preferred(Some("sandbox"));
-    let mut base = args.work.settings(usual, None)?;
-    base.splice(0..0, args.work.load()?);
+    let base = args.work.settings_with_load(usual, None)?;
     let (is_live, may_observe) = (is_live_group(&base), times_command(&base) && is_here(&base));
     if is_live && !(args.yes || args.dry_run) {
         return Err(wrong!(
@@ -79,11 +78,6 @@ pub(crate) fn limit(args: &Arguments) -> Result<()> {
     if args.dry_run {
         return print(&search.plan.text());
     }
-    let is_in_this_folder = is_in_this_folder(&search.plan.base);
     let observes = may_observe && !is_live && !args.no_profile;
-    let outcome = sweep::carry_out(search, &args.lab, &args.format, observes);
-    if matches!(outcome, Err(Failure::Interrupted)) {
-        args.work.command.clean_up(is_in_this_folder);
-    }
-    outcome
+    sweep::carry_out(search, &args.work.command, &args.lab, &args.format, observes)
 }

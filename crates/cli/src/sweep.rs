@@ -11,6 +11,7 @@ use experiment::{
 };
 use serde_json::{Value, json};
 
+use crate::command::CommandArgs;
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{FormatArgs, show_in};
@@ -112,8 +113,7 @@ impl SweepArgs {
             let parameter = parameter_of(what).map_err(failure)?;
             Ok::<_, Failure>((parameter.to_owned(), what.to_owned()))
         });
-        let mut base = self.work.settings(usual, work.transpose()?)?;
-        base.splice(0..0, self.work.load()?);
+        let base = self.work.settings_with_load(usual, work.transpose()?)?;
         let sweep = match plan {
             Some(plan) => Sweep::of_file(plan, base, &self.search, output),
             None => Sweep::new(base, self.search.clone(), output),
@@ -130,23 +130,29 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
     if args.dry_run {
         return print(&plan_text(&sweep.plan));
     }
-    let is_in_this_folder = is_in_this_folder(&sweep.plan.base);
-    let outcome = carry_out(sweep, &args.lab, &args.format, false);
-    if matches!(outcome, Err(Failure::Interrupted)) {
-        args.work.command.clean_up(is_in_this_folder);
-    }
-    outcome
+    carry_out(sweep, &args.work.command, &args.lab, &args.format, false)
 }
 
 /// Measures, and prints what was found; it may continue an earlier one.
 ///
-/// With `observes`, a run at a limit that costs more than the price is observed at the end.
+/// With `observes`, a run at a limit that costs more than the price is observed at the end. After
+/// Ctrl-C, what is left of the command that is timed is removed.
 pub(crate) fn carry_out(
-    mut sweep: Sweep,
+    sweep: Sweep,
+    command: &CommandArgs,
     lab: &LabArgs,
     format: &FormatArgs,
     observes: bool,
 ) -> Result<()> {
+    let is_in_this_folder = is_in_this_folder(&sweep.plan.base);
+    let outcome = measure(sweep, lab, format, observes);
+    if matches!(outcome, Err(Failure::Interrupted)) {
+        command.clean_up(is_in_this_folder);
+    }
+    outcome
+}
+
+fn measure(mut sweep: Sweep, lab: &LabArgs, format: &FormatArgs, observes: bool) -> Result<()> {
     let start = ResultsStart::at(&sweep.folder);
     sweep.open().map_err(failure)?;
     let mut progress = lab.progress()?;

@@ -118,6 +118,18 @@ impl WorkArgs {
         Ok(with_full_names(all, &self.set))
     }
 
+    /// The settings of a plan as in [`Self::settings`], with one load in the background at most. Fails
+    /// if there are several.
+    pub(crate) fn settings_with_load(
+        &self,
+        usual: UsualSubject,
+        work: Option<Setting>,
+    ) -> Result<Vec<Setting>> {
+        let mut all = self.settings(usual, work)?;
+        all.splice(0..0, self.load()?);
+        Ok(all)
+    }
+
     /// The subject as it is typed, or the usual one.
     fn subject(&self, usual: UsualSubject) -> Option<String> {
         let path = self.cgroup.as_ref().map(|path| path.display().to_string());
@@ -140,7 +152,7 @@ impl WorkArgs {
     }
 
     /// The load in the background as a setting. Fails if there are several.
-    pub(crate) fn load(&self) -> Result<Option<Setting>> {
+    fn load(&self) -> Result<Option<Setting>> {
         match &self.loads[..] {
             [] => Ok(None),
             [load] => Ok(Some(("load".to_owned(), load.clone()))),

@@ -94,8 +94,8 @@ impl Ab {
     }
 
     /// The plan (TOML), with the most blocks.
-    pub fn plan_text(&self) -> String {
-        self.experiment.text().to_owned()
+    pub fn plan_text(&self) -> &str {
+        self.experiment.text()
     }
 
     /// Whether a command is timed in the current folder: a guest and another machine do not have it.

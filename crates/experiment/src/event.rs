@@ -92,9 +92,10 @@ pub enum Event<'a> {
 fn as_json<S: Serializer>(line: &Line, serializer: S) -> Result<S::Ok, S::Error> {
     let mut value: Value =
         serde_json::from_str(&line.to_json()).map_err(serde::ser::Error::custom)?;
-    let counters = ["before", "after", "counters"].map(|name| value.get(name).map(|_| name));
-    for name in counters.into_iter().flatten() {
-        value[name] = json!({});
+    for name in ["before", "after", "counters"] {
+        if let Some(counters) = value.get_mut(name) {
+            *counters = json!({});
+        }
     }
     value.serialize(serializer)
 }

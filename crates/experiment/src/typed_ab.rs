@@ -99,7 +99,7 @@ impl TypedAb {
 
 /// A comparison of two levels, complete but for the folder of its results.
 pub(crate) struct AbPlan {
-    pub(crate) typed: TypedAb,
+    typed: TypedAb,
     /// Settings of both levels, each parameter once, by name.
     base: Vec<Setting>,
     names: [String; 2],
@@ -119,7 +119,7 @@ impl AbPlan {
             let why = "ab command A B: the command lines are A and B, and nothing follows --";
             return Err(PlanError::Wrong(why.to_owned()));
         }
-        // Those of revisions run in folders of their own.
+        // Revisions run in folders of their own.
         if typed.factor != GIT {
             set_folder(&mut base, &home).map_err(PlanError::Wrong)?;
         }

@@ -6,6 +6,8 @@ use std::io;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
@@ -17,6 +19,9 @@ use crate::cleanup::{CleanupProcess, Duty};
 use crate::io_results::at;
 use crate::marked::{VARIABLE, end_marked, pids_marked};
 use crate::unique;
+
+/// Pause between two looks at a command.
+const TICK: Duration = Duration::from_millis(20);
 
 /// The running command. When it is dropped, or this process is killed, every process that the
 /// command has started and that still runs is killed.
@@ -98,6 +103,16 @@ impl Running {
             self.exit = wait(self.child.id(), waits)?;
         }
         Ok(self.exit.is_some())
+    }
+
+    /// Waits until the command has ended, or until `stop`; signals are heeded meanwhile. Returns how it
+    /// ended, as far as that is known. Fails as [`Self::has_ended`] and [`Self::heed_signals`].
+    pub fn finish(&mut self, stop: &dyn Fn() -> bool) -> io::Result<Option<Exit>> {
+        while !self.has_ended(false)? && !stop() {
+            self.heed_signals()?;
+            thread::sleep(TICK);
+        }
+        Ok(self.exit)
     }
 
     /// Whether the command has ended; its counters in `/proc` stay until [`Self::has_ended`].

@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use keep::AgentProgram;
 use keep::running::Running;
@@ -11,7 +10,6 @@ use sys::process::Exit;
 
 use crate::error::{BuildError, Result};
 
-const TICK: Duration = Duration::from_millis(20);
 /// Most lines of a log in a message.
 const SHOWN_LINES: usize = 3;
 /// What lines of a log say that name a cause.
@@ -40,20 +38,13 @@ impl BuildControl<'_> {
         let begin = open().and_then(|file| file.metadata()).map_err(BuildError::io(log))?.len();
         let [output, errors] = [open(), open()].map(|file| file.map_err(BuildError::io(log)));
         command.stdin(Stdio::null()).stdout(output?).stderr(errors?);
-        // Those of the make that may have started this program.
+        // The make that may have started this program has its own.
         command.env_remove("MAKEFLAGS").env_remove("MFLAGS").env("LC_ALL", "C");
         let name = command.get_program().to_owned();
         let started = |error| BuildError::Unusable(format!("start {}: {error}", name.display()));
         let mut running = Running::start(command, self.agent, || Ok(())).map_err(started)?;
         let waiting = |error| BuildError::Unusable(format!("wait for {}: {error}", name.display()));
-        while !running.has_ended(false).map_err(waiting)? {
-            running.heed_signals().map_err(waiting)?;
-            if (self.stop)() {
-                return Err(BuildError::Interrupted);
-            }
-            std::thread::sleep(TICK);
-        }
-        match running.exit() {
+        match running.finish(self.stop).map_err(waiting)? {
             _ if (self.stop)() || running.was_interrupted() => Err(BuildError::Interrupted),
             Some(Exit::Code(0)) => Ok(()),
             _ => {

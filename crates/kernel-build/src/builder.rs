@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keep::{Scratch, Shelf, key_of};
+use keep::{Scratch, Shelf, in_path, key_of};
 
 use crate::build_run::BuildControl;
 use crate::config::{KernelOption, needed, read_options, write_options};
 use crate::error::{BuildError, Result};
-use crate::git::Git;
+use crate::history::SourceState;
 
 /// Where kernels are built, in the cache's folder of kernels.
 const BUILDS: &str = ".builds";
@@ -71,19 +71,19 @@ const TARGETS: [Target; 2] = [
     },
 ];
 
-/// A state that is built: a commit, with options that differ from the builder's configuration.
+/// A state that is built: one of the source, with options that differ from the builder's configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelState {
-    /// The commit of the source.
-    pub commit: String,
+    /// The state of the source.
+    pub source: SourceState,
     /// Options that replace those of the configuration.
     pub options: Vec<KernelOption>,
 }
 
 impl KernelState {
-    /// A commit with the builder's configuration.
-    pub fn of(commit: &str) -> Self {
-        Self { commit: commit.to_owned(), options: Vec::new() }
+    /// A state of a source with the builder's configuration.
+    pub fn of(source: &SourceState) -> Self {
+        Self { source: source.clone(), options: Vec::new() }
     }
 }
 
@@ -133,25 +133,21 @@ impl KernelBuilder {
         Ok(Self { repository, base, modules, target, compiler, shelf, folder, jobs })
     }
 
-    /// Where the kernel of a state is, once it is built. Fails for an unknown commit.
-    pub fn place(&self, state: &KernelState) -> Result<PathBuf> {
-        Ok(self.shelf.folder.join(self.key(state)?))
+    /// Where the kernel of a state is, once it is built.
+    pub fn place(&self, state: &KernelState) -> PathBuf {
+        self.shelf.folder.join(self.key(state))
     }
 
-    fn key(&self, state: &KernelState) -> Result<String> {
-        let tree = format!("{}^{{tree}}", state.commit);
-        let tree = Git::at(&self.repository)
-            .line(&["rev-parse", "--verify", "--end-of-options", &tree])
-            .map_err(BuildError::Unusable)?;
+    fn key(&self, state: &KernelState) -> String {
         let options = write_options(&needed(&self.base, &state.options));
-        let parts = [&tree, &options, &self.modules.join(" "), &self.compiler];
-        Ok(format!("built-{}", &key_of(&parts.map(String::as_bytes))[..24]))
+        let parts = [&state.source.tree, &options, &self.modules.join(" "), &self.compiler];
+        format!("built-{}", &key_of(&parts.map(String::as_bytes))[..24])
     }
 
     /// Builds a state, unless it is kept. Fails with [`BuildError::Broken`] where only this state
     /// cannot be built.
     pub fn build(&self, state: &KernelState, control: &mut BuildControl<'_>) -> Result<PathBuf> {
-        let key = self.key(state)?;
+        let key = self.key(state);
         if let Some(folder) = self.shelf.find(&key) {
             return Ok(folder);
         }
@@ -208,7 +204,7 @@ impl KernelBuilder {
         }
         let mut checkout = Command::new("git");
         checkout.arg("-C").arg(&source);
-        checkout.args(["checkout", "--quiet", "--force", "--detach", &state.commit]);
+        checkout.args(["checkout", "--quiet", "--force", "--detach", &state.source.commit]);
         control.run(&mut checkout, &self.log())?;
         Ok(lock)
     }
@@ -239,7 +235,7 @@ impl KernelBuilder {
         if !prefix.is_empty() {
             make.arg(format!("CROSS_COMPILE={prefix}"));
         }
-        if has_program(COMPILER_CACHE) {
+        if in_path(COMPILER_CACHE).is_some() {
             make.arg(format!("CC={COMPILER_CACHE} {prefix}gcc"));
         }
         make.args(targets).envs(FIXED);
@@ -304,30 +300,22 @@ fn modules_in(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn has_program(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
-}
-
 /// The first line of the compiler's `--version`. Fails with the packages of what is missing.
 fn check_tools(target: &Target) -> Result<String> {
     let compiler = format!("{}gcc", target.compiler_prefix());
     let mut missing: Vec<&str> = TOOLS
         .iter()
-        .filter(|(program, _)| !has_program(program))
+        .filter(|(program, _)| in_path(program).is_none())
         .map(|(_, package)| *package)
         .collect();
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(&compiler);
-        command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output().ok()
-    };
     let includes = ["-E", "-include", HEADER.0, "-x", "c", "/dev/null"];
     // The header is of this machine, whatever the kernel is for.
     let header = Command::new("gcc").args(includes).stdin(Stdio::null()).output();
     if !header.is_ok_and(|output| output.status.success()) && !missing.contains(&"gcc") {
         missing.push(HEADER.1);
     }
-    let version = run(&["--version"]);
+    let mut version = Command::new(&compiler);
+    let version = version.arg("--version").env("LC_ALL", "C").stdin(Stdio::null()).output().ok();
     if version.is_none() && !target.is_here {
         missing.push("gcc-aarch64-linux-gnu (or the compiler of the kernel's architecture)");
     }

@@ -22,7 +22,7 @@ pub enum BuildError {
     /// Nothing can be built: a source, a series, a configuration or a program is missing or wrong.
     #[error("{0}")]
     Unusable(String),
-    /// A package of Debian cannot be had.
+    /// A package of Debian is not available.
     #[error(transparent)]
     Package(#[from] KernelError),
     /// The user stopped it.

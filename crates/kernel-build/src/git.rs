@@ -70,6 +70,38 @@ impl Git {
     }
 }
 
+/// A commit of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its hash.
+    pub hash: String,
+    /// The hash of its files.
+    pub tree: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// The commits of a range `GOOD..BAD` in history order, with the good end, along first parents. The
+/// error says what is wrong with the range.
+pub fn commits(repository: &Path, range: &str) -> Result<Vec<Commit>, String> {
+    let (good, bad) = range.split_once("..").ok_or("it is not GOOD..BAD")?;
+    let (git, good) = (Git::at(repository), commit(repository, good)?);
+    let between = format!("{good}..{bad}");
+    let log = ["log", "--reverse", "--first-parent", "--format=%H %T %s"];
+    let mut lines =
+        git.lines(&[&log[..], &["--max-count=1", "--end-of-options", &good]].concat())?;
+    lines.extend(git.lines(&[&log[..], &["--end-of-options", &between]].concat())?);
+    let parsed = lines.iter().map(|line| {
+        let mut words = line.splitn(3, ' ').map(str::to_owned);
+        Some(Commit {
+            hash: words.next()?,
+            tree: words.next()?,
+            subject: words.next().unwrap_or_default(),
+        })
+    });
+    Ok(parsed.flatten().collect())
+}
+
 /// The full name of a revision's commit. The error names the revision.
 pub fn commit(repository: &Path, revision: &str) -> Result<String, String> {
     let name = format!("{revision}^{{commit}}");

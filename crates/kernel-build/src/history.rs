@@ -11,7 +11,7 @@ use keep::key_of;
 
 use crate::build_run::BuildControl;
 use crate::error::{BuildError, Result};
-use crate::git::{Git, commit};
+use crate::git::{Git, commits};
 use crate::source::source;
 
 /// The list of patches in a folder of them, in the order in which they are applied.
@@ -32,6 +32,8 @@ pub struct SourceState {
     pub name: String,
     /// Its commit.
     pub commit: String,
+    /// The hash of its files.
+    pub tree: String,
 }
 
 /// States in order, each with one change more than the one before.
@@ -48,21 +50,14 @@ impl SourceHistory {
     /// when there is no such range.
     pub fn of_git(repository: &Path, range: &str) -> Result<Self> {
         let wrong = |why: String| BuildError::Unusable(format!("{range}: {why}"));
-        let (good, bad) =
-            range.split_once("..").ok_or_else(|| wrong("it is not GOOD..BAD".into()))?;
-        let git = Git::at(repository);
-        let good = commit(repository, good).map_err(wrong)?;
-        let between = format!("{good}..{bad}");
-        let later = ["rev-list", "--reverse", "--first-parent", "--end-of-options", &between];
         let mut states = Vec::new();
-        for commit in std::iter::once(good).chain(git.lines(&later).map_err(wrong)?) {
-            let shown = ["show", "--no-patch", "--format=%s", "--end-of-options", &commit];
-            let subject = git.line(&shown).map_err(wrong)?;
-            let subject: String = subject.chars().take(SUBJECT_LENGTH).collect();
-            let name = format!("{} {}", &commit[..HASH_LENGTH.min(commit.len())], subject.trim());
-            states.push(SourceState { name, commit });
+        for commit in commits(repository, range).map_err(wrong)? {
+            let subject: String = commit.subject.chars().take(SUBJECT_LENGTH).collect();
+            let hash = &commit.hash[..HASH_LENGTH.min(commit.hash.len())];
+            let name = format!("{hash} {}", subject.trim());
+            states.push(SourceState { name, commit: commit.hash, tree: commit.tree });
         }
-        let path = git.line(&["rev-parse", "--absolute-git-dir"]).map_err(wrong)?;
+        let path = Git::at(repository).line(&["rev-parse", "--absolute-git-dir"]).map_err(wrong)?;
         Self { repository: path.into(), states }.checked(range)
     }
 
@@ -96,7 +91,7 @@ impl SourceHistory {
     }
 
     /// The last state without the change of one; `None` if others depend on it.
-    pub fn last_without(&self, state: usize, cache_dir: &Path) -> Result<Option<String>> {
+    pub fn last_without(&self, state: usize, cache_dir: &Path) -> Result<Option<SourceState>> {
         let (before, after) = (&self.states[state - 1].commit, &self.states[state].commit);
         let Some(last) = self.states.last() else { return Ok(None) };
         let scratch = tempfile::tempdir_in(cache_dir).map_err(BuildError::io(cache_dir))?;
@@ -109,7 +104,8 @@ impl SourceHistory {
         if git.text(&reverted, &change).is_err() {
             return Ok(None);
         }
-        enter(&git, &last.commit).map(Some)
+        let name = format!("all without {}", self.states[state].name);
+        enter(&git, name, Some(&last.commit)).map(Some)
     }
 
     fn checked(self, of: &str) -> Result<Self> {
@@ -120,11 +116,14 @@ impl SourceHistory {
     }
 }
 
-/// Enters the index as a commit after another one.
-fn enter(git: &Git, after: &str) -> Result<String> {
+/// Enters the index as a state of this name, after another commit if there is one.
+fn enter(git: &Git, name: String, after: Option<&str>) -> Result<SourceState> {
     let tree = git.line(&["write-tree"]).map_err(BuildError::Unusable)?;
-    let commit = ["commit-tree", "-p", after, "-m", "state", &tree];
-    git.line(&commit).map_err(BuildError::Unusable)
+    let parents = after.map(|after| ["-p", after]);
+    let parents = parents.as_ref().map_or(&[][..], |parents| &parents[..]);
+    let arguments = [&["commit-tree", "-m", "state"], parents, &[&tree]].concat();
+    let commit = git.line(&arguments).map_err(BuildError::Unusable)?;
+    Ok(SourceState { name, commit, tree })
 }
 
 /// A repository in the cache with the states that were entered so far.
@@ -150,19 +149,17 @@ impl OwnRepository {
             made.map_err(wrong)?;
         }
         control.say(&format!("reading {text}"));
-        let git = Git::bare(&repository, &folder.join("first"));
         let tree = tree_of(&repository, &folder.join("first"), &files).map_err(wrong)?;
-        let commit = git.line(&["commit-tree", "-m", "state", &tree]).map_err(wrong)?;
         let git = Git::bare(&repository, &folder.join("index"));
-        git.lines(&["read-tree", &commit]).map_err(wrong)?;
-        let states = vec![SourceState { name: "source".to_owned(), commit }];
+        git.lines(&["read-tree", &tree]).map_err(wrong)?;
+        let states = vec![enter(&git, "source".to_owned(), None)?];
         Ok(Self { git, folder, history: SourceHistory { repository, states } })
     }
 
     fn push(&mut self, name: &str) -> Result<()> {
-        let Some(last) = self.history.states.last() else { return Ok(()) };
-        let commit = enter(&self.git, &last.commit)?;
-        self.history.states.push(SourceState { name: name.to_owned(), commit });
+        let last = self.history.states.last().map(|last| last.commit.as_str());
+        let state = enter(&self.git, name.to_owned(), last)?;
+        self.history.states.push(state);
         Ok(())
     }
 

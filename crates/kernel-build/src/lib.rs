@@ -22,5 +22,5 @@ pub use build_run::BuildControl;
 pub use builder::{KernelBuilder, KernelState};
 pub use config::{KernelOption, differences, read_options};
 pub use error::BuildError;
-pub use git::{Git, commit};
+pub use git::{Git, commit, commits};
 pub use history::{SourceHistory, SourceState};

@@ -105,8 +105,8 @@ fn the_files_of_two_sources_are_states_in_the_order_of_their_paths() {
     assert_eq!((at(1, "mm/new.c"), at(2, "mm/new.c")), (None, Some("new".to_owned())));
     assert_eq!((at(2, "mm/old.c"), at(3, "mm/old.c")), (Some("old".to_owned()), None));
     let without = history.last_without(1, &sources.path("cache")).unwrap().unwrap();
-    assert_eq!(file(&history, &without, "image").as_deref(), Some("slow"));
-    assert_eq!(file(&history, &without, "mm/new.c").as_deref(), Some("new"));
+    assert_eq!(file(&history, &without.commit, "image").as_deref(), Some("slow"));
+    assert_eq!(file(&history, &without.commit, "mm/new.c").as_deref(), Some("new"));
     assert_eq!(sources.series("second").unwrap(), history, "the same hashes again");
     assert!(!sources.path("first/.git").exists(), "the source is not written to");
     let error = sources.series("first").unwrap_err().to_string();
@@ -216,11 +216,11 @@ fn each_state_is_built_once_and_a_broken_one_says_why() {
     let history = sources.series("patches").unwrap();
     let cache = sources.path("kernels");
     let Some(builder) = builder(NAME, &history, &cache) else { return };
-    let state = |index: usize| KernelState::of(&history.states[index].commit);
+    let state = |index: usize| KernelState::of(&history.states[index]);
     let build =
         |index: usize| with_control(&|| false, |control| builder.build(&state(index), control));
     let built = build(0).unwrap();
-    assert_eq!(built, builder.place(&state(0)).unwrap());
+    assert_eq!(built, builder.place(&state(0)));
     assert_eq!(fs::read_to_string(built.join("boot/vmlinuz-6.1.0-made")).unwrap(), "slow");
     let config = fs::read_to_string(built.join("boot/config-6.1.0-made")).unwrap();
     assert!(config.contains("# CONFIG_SOUND is not set\n"), "{config}");
@@ -260,7 +260,7 @@ fn a_stopped_build_leaves_no_process() {
         was_seen.set(was_seen.get() || is_running());
         was_seen.get()
     };
-    let state = KernelState::of(&history.states[0].commit);
+    let state = KernelState::of(&history.states[0]);
     let stopped = with_control(&stop, |control| builder.build(&state, control));
     assert!(matches!(stopped, Err(BuildError::Interrupted)), "{stopped:?}");
     let has_ended = (0..500).any(|_| {

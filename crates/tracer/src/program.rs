@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use keep::in_path;
+
 use crate::TracerError;
 use crate::launch::{Program, resolve};
 
@@ -45,10 +47,6 @@ fn below_path(name: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
 
 pub(crate) fn qemu() -> String {
     format!("qemu-{}", env::consts::ARCH)
-}
-
-pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
-    below_path(name).find(|path| path.is_file())
 }
 
 /// A program that records others, and its name and version.

@@ -1,9 +1,10 @@
 //! A recording: a program that runs, whatever records it.
 
+use keep::in_path;
 use trace::{Block, Source, TraceError};
 
 use crate::emulated::Emulated;
-use crate::program::{in_path, qemu};
+use crate::program::qemu;
 use crate::stream::Taker;
 use crate::takers::BlockTaker;
 use crate::valgrind::Watched;

@@ -1,12 +1,11 @@
 //! QEMU: its path, its version, and the command line of a machine.
 
-use std::env;
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use guest::{CELL_FILE, PROGRAM, ROLE, SETUP_FILE, Setup};
-use keep::Cache;
+use keep::{Cache, in_path};
 use model::{Accel, Architecture, CpuModel, MachineSpec, TimeModel, VmSpec};
 
 use crate::engine;
@@ -144,11 +143,6 @@ impl Qemu {
         let version = engine::version_of(&program).map_err(VmError::Unavailable)?;
         Ok(Self { program, version, firmware: None })
     }
-}
-
-fn in_path(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).map(|dir| dir.join(program)).find(|program| program.is_file())
 }
 
 fn not_installed(platform: &Platform) -> VmError {

@@ -130,12 +130,22 @@ impl MachineNow {
         self.swaps.iter().map(|device| format!("-{device} none swap …")).collect()
     }
 
+    /// Whether it has swap that is not in compressed memory.
+    pub fn has_swap_on_disk(&self) -> bool {
+        !self.swaps.iter().all(|device| is_zram(device))
+    }
+
     fn has_zram(&self) -> bool {
-        self.swaps.iter().any(|device| device.contains("zram"))
+        self.swaps.iter().any(|device| is_zram(device))
     }
 }
 
 /// Whether swap is in compressed memory with a policy.
+/// Whether a device of swap is in compressed memory.
+fn is_zram(device: &str) -> bool {
+    device.contains("zram")
+}
+
 fn has_zram(policy: &FreezePolicy) -> bool {
     policy.settings.iter().any(|setting| setting.ends_with("=zram"))
 }

@@ -52,8 +52,6 @@ pub(super) struct AdviseArgs {
     output: OutputArgs,
 }
 
-/// What names a device of swap in compressed memory.
-const ZRAM: &str = "zram";
 /// What turns around with another disk than the suite's (`docs/freeze/answers.md`).
 const DISK_OF_SUITE: &str = "The suite's disk is slow (2 ms, 20 MB/s): in place of swap on an SSD, \
                              zram did not shorten freezes; no swap and min-ttl did.";
@@ -94,8 +92,8 @@ pub(super) fn advise(args: &AdviseArgs) -> Result<()> {
         return Err(wrong("the results have none of the scenarios of this use; leave --use away"));
     }
     let (machine, about) = this_machine();
-    let has_disk = machine.swaps.iter().any(|device| !device.contains(ZRAM));
-    let caveat = (args.results.is_none() && has_disk).then_some(DISK_OF_SUITE);
+    let is_of_suite = args.results.is_none();
+    let caveat = (is_of_suite && machine.has_swap_on_disk()).then_some(DISK_OF_SUITE);
     let (runs, machine, about, scenarios) = (&runs, &machine, &*about, &*scenarios);
     let view = AdviceView { runs, machine, about, scenarios, caveat };
     let nothing = || wrong("the results have no kernel or no policy");

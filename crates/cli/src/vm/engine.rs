@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
@@ -19,7 +18,6 @@ use crate::{Failure, OrWrong, Result};
 
 /// How `engine/build` ends when a patch does not apply, or QEMU does not compile with it.
 const BROKEN: i32 = 2;
-const TICK: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,11 +137,7 @@ fn build(args: &BuildArgs) -> Result<()> {
     let running =
         instrument::program().and_then(|agent| Running::start(&mut command, agent, || Ok(())));
     let mut running = running.context("start sh")?;
-    while !running.has_ended(false).context("wait for the build")? {
-        running.heed_signals().context("pass on signals")?;
-        std::thread::sleep(TICK);
-    }
-    match running.exit() {
+    match running.finish(&|| false).context("wait for the build")? {
         _ if running.was_interrupted() => Err(Failure::Interrupted),
         Some(Exit::Code(0)) => {
             let folder = engine.keep(&cache).with_context(cannot)?;

@@ -4,13 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::bisect::{Axis, BisectResult, Measured, Target, bisect_exactly};
+use analysis::bisect::{Axis, BisectError, BisectResult, Measured, Target, bisect_exactly};
 use clap::{ArgGroup, Args};
 use keep::Cache;
 use kernel_build::{
     BuildControl, BuildError, KernelBuilder, KernelOption, KernelState, SourceHistory, differences,
 };
 use kernels::Kernel;
+use vm::VmRequest;
 
 use super::levels::{LevelSteps, StepsOfPlan};
 use super::{Check, Steps};
@@ -32,8 +33,6 @@ const MOST_TOGETHER: usize = 4;
 #[derive(Args, Clone, Debug)]
 #[command(
     group(ArgGroup::new("kernels").args(["kernel_git", "kernel_patches", "kernel_config"])),
-    group(ArgGroup::new("guest_steps").multiple(true)
-        .args(["plan", "kernel_git", "kernel_patches", "kernel_config"])),
 )]
 pub struct StepsOfKernels {
     /// Build the commits of a kernel's repository, and find the one that changed it
@@ -81,10 +80,33 @@ pub struct StepsOfKernels {
     seeds: Seeds,
 }
 
+/// The two words of the option that was typed.
+enum Requested<'a> {
+    Git { repository: &'a str, range: &'a str },
+    Patches { source: &'a str, series: &'a str },
+    Config { ends: [&'a str; 2] },
+}
+
 impl StepsOfKernels {
     /// Whether kernels are the steps.
     pub fn is_requested(&self) -> bool {
-        self.kernel_git.is_some() || self.kernel_patches.is_some() || self.kernel_config.is_some()
+        self.requested().is_some()
+    }
+
+    fn requested(&self) -> Option<Requested<'_>> {
+        match [&self.kernel_git, &self.kernel_patches, &self.kernel_config].map(pair) {
+            [Some([repository, range]), ..] => Some(Requested::Git { repository, range }),
+            [_, Some([source, series]), _] => Some(Requested::Patches { source, series }),
+            [.., ends] => ends.map(|ends| Requested::Config { ends }),
+        }
+    }
+}
+
+/// The words of an option that has two.
+fn pair(words: &Option<Vec<String>>) -> Option<[&str; 2]> {
+    match words.as_deref() {
+        Some([one, other]) => Some([one, other]),
+        _ => None,
     }
 }
 
@@ -92,9 +114,8 @@ impl StepsOfKernels {
 pub struct KernelSteps {
     kind: Kind,
     builder: KernelBuilder,
-    /// The steps, in order.
-    names: Vec<String>,
-    states: Vec<KernelState>,
+    /// The steps by name, in order.
+    states: Vec<(String, KernelState)>,
     levels: LevelSteps,
 }
 
@@ -114,58 +135,60 @@ impl KernelSteps {
         driver: &mut Driver<'_>,
     ) -> Result<Self> {
         let kernels_dir = Cache::of_user().kernels();
-        let (guest, usual) = request.guest(&of_plan)?;
-        let modules = vm::modules_of(&guest);
+        let guest = request.guest(&of_plan)?;
+        let modules = vm::modules_of(&guest.machine);
         let sources = KernelBuilder::folder(&kernels_dir);
         let builder_of = |repository: &Path, config: &str| {
             KernelBuilder::new(repository, config, &modules, &kernels_dir)
         };
-        let base = || config_of(request.config.as_deref().unwrap_or(&usual), &kernels_dir);
+        let base = || match &request.config {
+            Some(name) => config_of(name, &kernels_dir),
+            None => config_of(&vm_spec(&guest).0.kernel, &kernels_dir),
+        };
         let of_source = |history: SourceHistory, config: &str| {
             let states = history.states.iter();
-            let states = states.map(|it| (it.name.clone(), KernelState::of(&it.commit))).collect();
+            let states = states.map(|it| (it.name.clone(), KernelState::of(it))).collect();
             Ok((builder_of(&history.repository, config)?, states, Kind::Source(history)))
         };
-        let (builder, states, kind): (_, Vec<_>, _) = match request {
-            StepsOfKernels { kernel_git: Some(words), .. } => {
+        let (builder, states, kind): (_, Vec<_>, _) = match request.requested() {
+            None => return Err(ExperimentError::WrongUse("no kernels are named".to_owned())),
+            Some(Requested::Git { repository, range }) => {
                 let config = base()?;
-                let history = SourceHistory::of_git(Path::new(&words[0]), &words[1]);
+                let history = SourceHistory::of_git(Path::new(repository), range);
                 history.and_then(|history| of_source(history, &config)).map_err(failed)?
             }
-            StepsOfKernels { kernel_patches: Some(words), .. } => {
+            Some(Requested::Patches { source, series }) => {
                 let config = base()?;
                 with_control(driver, |control| {
-                    SourceHistory::of_series(&words[0], &words[1], &sources, control)
+                    SourceHistory::of_series(source, series, &sources, control)
                         .and_then(|history| of_source(history, &config))
                 })?
             }
-            _ => {
-                let ends: Vec<String> = request.kernel_config.iter().flatten().cloned().collect();
+            Some(Requested::Config { ends }) => {
                 let source = match &request.kernel_source {
                     Some(source) => source.clone(),
-                    None => source_of(&ends[0], &kernels_dir)?,
+                    None => source_of(ends[0], &kernels_dir)?,
                 };
-                let [first, last] = [0, 1].map(|end| config_of(&ends[end], &kernels_dir));
+                let [first, last] = ends.map(|end| config_of(end, &kernels_dir));
                 let (first, last) = (first?, last?);
                 with_control(driver, |control| {
                     let history = SourceHistory::of_source(&source, &sources, control)?;
-                    let state = KernelState::of(&history.states[0].commit);
+                    let state = KernelState::of(&history.states[0]);
                     let other = builder_of(&history.repository, &last)?;
                     let builder = builder_of(&history.repository, &first)?;
                     let after = other.options(&state, control)?;
                     let options = differences(&builder.options(&state, control)?, &after);
-                    let states = states_of(&ends, &state, &options);
+                    let states = states_of(ends[0], &state, &options);
                     Ok((builder, states, Kind::Options(options)))
                 })?
             }
         };
         let levels: Result<Vec<PlanLevel>> =
-            states.iter().map(|(name, state)| level(&builder, name, state)).collect();
+            states.iter().map(|(name, state)| level(name, &builder.place(state))).collect();
         let (plan, folder) = request.plan(&of_plan, levels?)?;
         let text = plan_text(&plan);
         let levels = LevelSteps::of_plan(of_plan, plan, folder, text, 0)?;
-        let (names, states) = states.into_iter().unzip();
-        Ok(Self { kind, builder, names, states, levels })
+        Ok(Self { kind, builder, states, levels })
     }
 
     /// Builds a state and measures it.
@@ -176,17 +199,13 @@ impl KernelSteps {
         driver: &mut Driver<'_>,
     ) -> Result<Measured> {
         driver.note(&format!("building {FACTOR} {name}"));
-        let agent_control =
-            |control: &mut BuildControl<'_>| match self.builder.build(state, control) {
-                Err(BuildError::Broken(why)) => Ok(Some(why)),
-                built => built.map(|_| None),
-            };
-        match with_control(driver, agent_control)? {
-            Some(why) => Ok(Measured::Skip(format!("does not build: {why}"))),
-            None => {
-                let level = level(&self.builder, name, state)?;
-                self.levels.measure_level(&level, driver)
-            }
+        let built = with_control(driver, |control| match self.builder.build(state, control) {
+            Err(BuildError::Broken(why)) => Ok(Err(why)),
+            built => built.map(Ok),
+        })?;
+        match built {
+            Err(why) => Ok(Measured::Skip(format!("does not build: {why}"))),
+            Ok(folder) => self.levels.measure_level(&level(name, &folder)?, driver),
         }
     }
 
@@ -204,7 +223,7 @@ impl KernelSteps {
             let names: Vec<String> = together.iter().map(|it| shown(&options[*it])).collect();
             let what = format!("only {}", names.join(" and "));
             let measured = self.measure_state(&what, &state, driver)?;
-            let is_like_last = is_like_last(found, &measured, self.names.len());
+            let is_like_last = is_like_last(found, &measured, self.states.len());
             let is_answer = is_like_last != Ok(false);
             checks.push(Check { what, is_like_last, expects_last: true });
             if is_answer || together.len() == MOST_TOGETHER {
@@ -218,9 +237,9 @@ impl KernelSteps {
                 let name = format!("{} and the first {first}", names.join(" and "));
                 self.measure_state(&name, &state, driver)
             };
-            let more = bisect_exactly(count, target, 1, &mut measure);
-            match more.ok().and_then(|more| more.changed) {
-                Some((first, last)) if first == last => together.push(first - 1),
+            match bisect_exactly(count, target, 1, &mut measure).map(|more| more.changed) {
+                Ok(Some((first, last))) if first == last => together.push(first - 1),
+                Err(BisectError::Measurement(error)) => return Err(error),
                 _ => return Ok(checks),
             }
         }
@@ -233,7 +252,7 @@ impl KernelSteps {
         first: usize,
         others: &[usize],
     ) -> KernelState {
-        let mut state = self.states[0].clone();
+        let mut state = self.states[0].1.clone();
         state.options.extend_from_slice(&options[..first]);
         state.options.extend(others.iter().map(|other| options[*other].clone()));
         state
@@ -243,7 +262,8 @@ impl KernelSteps {
 impl Steps for KernelSteps {
     fn axis(&self) -> Axis {
         let of_levels = self.levels.axis();
-        Axis { name: FACTOR.to_owned(), steps: self.names.clone(), ..of_levels }
+        let steps = self.states.iter().map(|(name, _)| name.clone()).collect();
+        Axis { name: FACTOR.to_owned(), steps, ..of_levels }
     }
 
     fn is_exact(&self) -> bool {
@@ -259,7 +279,7 @@ impl Steps for KernelSteps {
     }
 
     fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured> {
-        let (name, state) = (self.names[step].clone(), self.states[step].clone());
+        let (name, state) = self.states[step].clone();
         self.measure_state(&name, &state, driver)
     }
 
@@ -275,16 +295,16 @@ impl Steps for KernelSteps {
                 return self.check_options(&options, found, step, driver);
             }
             // The last state without the last change is the one before.
-            Kind::Source(_) if step + 1 == self.names.len() => return Ok(Vec::new()),
+            Kind::Source(_) if step + 1 == self.states.len() => return Ok(Vec::new()),
             Kind::Source(history) => history,
         };
         let folder = KernelBuilder::folder(&Cache::of_user().kernels());
-        let what = format!("all without {}", self.names[step]);
+        let what = format!("all without {}", self.states[step].0);
         let is_like_last = match history.last_without(step, &folder).map_err(failed)? {
             None => Err("later changes are made on top of it".to_owned()),
-            Some(commit) => {
-                let measured = self.measure_state(&what, &KernelState::of(&commit), driver)?;
-                is_like_last(found, &measured, self.names.len())
+            Some(rest) => {
+                let measured = self.measure_state(&what, &KernelState::of(&rest), driver)?;
+                is_like_last(found, &measured, self.states.len())
             }
         };
         Ok(vec![Check { what, is_like_last, expects_last: false }])
@@ -296,30 +316,28 @@ impl StepsOfKernels {
     fn plan(&self, of_plan: &StepsOfPlan, levels: Vec<PlanLevel>) -> Result<(Plan, PathBuf)> {
         let factor = PlanFactor { name: FACTOR.to_owned(), levels };
         let Some(path) = &of_plan.plan else {
-            let name = match self {
-                Self { kernel_git: Some(_), .. } => "kernel-git",
-                Self { kernel_patches: Some(_), .. } => "kernel-patches",
+            let name = match self.requested() {
+                Some(Requested::Git { .. }) => "kernel-git",
+                Some(Requested::Patches { .. }) => "kernel-patches",
                 _ => "kernel-config",
             };
             let subject = ("subject".to_owned(), "vm".to_owned());
             let base = std::iter::once(subject).chain(self.set.iter().cloned()).collect();
-            let plan = Plan::of_factor(name, base, factor, self.seeds.clone());
+            let plan = Plan::of_factor(name, base, factor, self.seeds.clone()).checked()?;
             return Ok((plan, PathBuf::new()));
         };
         let (text, folder) = read_plan(path)?;
-        let plan = parse_plan_along(&text, &factor).map_err(|error| wrong_plan(path, error))?;
+        let plan = parse_plan_along(&text, factor).map_err(|error| wrong_plan(path, error))?;
         Ok((plan, folder))
     }
 
-    /// The machine in which the kernels run, and the kernel that it has otherwise.
-    fn guest(&self, of_plan: &StepsOfPlan) -> Result<(model::MachineSpec, String)> {
+    /// The guest in which the kernels run.
+    fn guest(&self, of_plan: &StepsOfPlan) -> Result<VmRequest> {
         let level = |name: &str| PlanLevel { name: name.to_owned(), ..PlanLevel::default() };
         let (plan, folder) = self.plan(of_plan, vec![level("first"), level("last")])?;
         let cells = plan.cells(&folder).map_err(ExperimentError::Plan)?;
-        match cells.first().and_then(|cell| cell.subject.as_ref()) {
-            Some(SubjectArg::Vm(request)) => {
-                Ok((request.machine.clone(), vm_spec(request).0.kernel))
-            }
+        match cells.into_iter().next().and_then(|cell| cell.subject) {
+            Some(SubjectArg::Vm(request)) => Ok(*request),
             _ => Err(ExperimentError::WrongUse(
                 "kernels run in guests: set subject = \"vm:machine=p2-350\" or another machine"
                     .to_owned(),
@@ -330,11 +348,11 @@ impl StepsOfKernels {
 
 /// The first of two configurations, and after each of the options that differ.
 fn states_of(
-    ends: &[String],
+    first: &str,
     state: &KernelState,
     options: &[KernelOption],
 ) -> Vec<(String, KernelState)> {
-    let name = Path::new(&ends[0]).file_name().unwrap_or_default().to_string_lossy();
+    let name = Path::new(first).file_name().unwrap_or_default().to_string_lossy();
     let mut states = vec![(format!("{name} as it is"), state.clone())];
     for (index, option) in options.iter().enumerate() {
         let options = options[..=index].to_vec();
@@ -347,11 +365,10 @@ fn shown(option: &KernelOption) -> String {
     format!("{}={}", option.name, option.value)
 }
 
-/// The level of a state: where its kernel is once it is built.
-fn level(builder: &KernelBuilder, name: &str, state: &KernelState) -> Result<PlanLevel> {
-    let place = builder.place(state).map_err(failed)?;
-    let path = place.to_str().ok_or_else(|| {
-        ExperimentError::NotMeasured(format!("{}: the cache's path is not UTF-8", place.display()))
+/// The level of a kernel in a folder.
+fn level(name: &str, folder: &Path) -> Result<PlanLevel> {
+    let path = folder.to_str().ok_or_else(|| {
+        ExperimentError::NotMeasured(format!("{}: the cache's path is not UTF-8", folder.display()))
     })?;
     let settings = vec![(FACTOR.to_owned(), path.to_owned())];
     Ok(PlanLevel { name: name.to_owned(), settings, build: None })
@@ -435,6 +452,8 @@ fn failed(error: BuildError) -> ExperimentError {
 
 #[cfg(test)]
 mod tests {
+    use kernel_build::SourceState;
+
     use super::*;
 
     #[test]
@@ -448,8 +467,8 @@ mod tests {
     #[test]
     fn each_option_is_a_step_with_those_before_it() {
         let options = kernel_build::read_options("CONFIG_A=y\n# CONFIG_B is not set\n");
-        let ends = ["configs/first".to_owned(), "last".to_owned()];
-        let states = states_of(&ends, &KernelState::of("commit"), &options);
+        let source = SourceState { name: "source".into(), commit: "1".into(), tree: "2".into() };
+        let states = states_of("configs/first", &KernelState::of(&source), &options);
         let named: Vec<_> =
             states.iter().map(|(name, state)| (name.as_str(), state.options.len())).collect();
         assert_eq!(named, [("first as it is", 0), ("A=y", 1), ("B=n", 2)]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use analysis::bisect::{Axis, Measured, Target};
 use analysis::{Dataset, OUTCOME, Standing, Trial, from_runs};
 use clap::Args;
-use kernel_build::{Git, commit};
+use kernel_build::commits;
 use model::Observation;
 
 use super::Steps;
@@ -35,11 +35,11 @@ pub struct StepsOfPlan {
     /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
     /// `outcome` finds the first step with a failing run, at any level of the other factors; in
     /// guests this is also tried if the ends do not differ
-    #[arg(long, value_name = "RESPONSE", requires = "guest_steps", conflicts_with = "run")]
+    #[arg(long, value_name = "RESPONSE", conflicts_with = "run")]
     response: Option<String>,
 
     /// Measure this part of the whole, such as a command of a session
-    #[arg(long, value_name = "PART", requires = "guest_steps", conflicts_with = "run")]
+    #[arg(long, value_name = "PART", conflicts_with = "run")]
     part: Option<String>,
 
     /// Use the commits GOOD..BAD, including GOOD, as the steps instead of the factor's levels
@@ -51,14 +51,7 @@ pub struct StepsOfPlan {
     repo: PathBuf,
 
     /// Folder for the run files [default: named after the plan, in the user's data directory]
-    #[arg(
-        long,
-        short,
-        value_name = "DIR",
-        requires = "guest_steps",
-        conflicts_with = "run",
-        display_order = 13
-    )]
+    #[arg(long, short, value_name = "DIR", conflicts_with = "run", display_order = 13)]
     output: Option<PathBuf>,
 }
 
@@ -85,7 +78,9 @@ impl LevelSteps {
         let plan = match (&request.git, &request.factor) {
             (None, _) => parse_plan(&text).map_err(wrong)?,
             (Some(range), Some(factor)) => {
-                let levels = commits(range, &request.repo)?;
+                let wrong_range = |why| ExperimentError::WrongUse(format!("--git {range}: {why}"));
+                let levels = commits(&request.repo, range).map_err(wrong_range)?;
+                let levels: Vec<String> = levels.into_iter().map(|commit| commit.hash).collect();
                 parse_plan_with(&text, factor, &levels).map_err(wrong)?
             }
             (Some(_), None) => {
@@ -248,17 +243,6 @@ fn chosen(plan: &Plan, name: Option<&str>) -> Result<usize, String> {
             Err(format!("the plan has the factors {}; name one with --factor", names.join(", ")))
         }
     }
-}
-
-/// The commits of a range in history order, including the good end.
-fn commits(range: &str, repo: &Path) -> Result<Vec<String>> {
-    let wrong = |why: String| ExperimentError::WrongUse(format!("--git {range}: {why}"));
-    let (good, bad) = range.split_once("..").ok_or_else(|| wrong("it is not GOOD..BAD".into()))?;
-    let mut names = vec![commit(repo, good).map_err(wrong)?];
-    let between = format!("{good}..{bad}");
-    let later = ["rev-list", "--reverse", "--first-parent", "--end-of-options", &between];
-    names.extend(Git::at(repo).lines(&later).map_err(wrong)?);
-    Ok(names)
 }
 
 impl Steps for LevelSteps {

@@ -143,11 +143,11 @@ pub(crate) fn parse_plan_with(
 
 /// Reads a plan with one more factor, which comes first and replaces one of its name. Fails as
 /// [`parse_plan`].
-pub(crate) fn parse_plan_along(text: &str, factor: &PlanFactor) -> Result<Plan, PlanError> {
-    let mut file = read_toml(text)?;
-    file.factor.retain(|other| other.name != factor.name);
-    file.factor.insert(0, FactorFile::from(factor));
-    plan(file)
+pub(crate) fn parse_plan_along(text: &str, factor: PlanFactor) -> Result<Plan, PlanError> {
+    let mut plan = unchecked(read_toml(text)?)?;
+    plan.factors.retain(|other| other.name != factor.name);
+    plan.factors.insert(0, factor);
+    plan.checked()
 }
 
 fn read_toml(text: &str) -> Result<PlanFile, PlanError> {
@@ -155,6 +155,11 @@ fn read_toml(text: &str) -> Result<PlanFile, PlanError> {
 }
 
 fn plan(file: PlanFile) -> Result<Plan, PlanError> {
+    unchecked(file)?.checked()
+}
+
+/// The plan of a file, which may not meet the conditions on all plans.
+fn unchecked(file: PlanFile) -> Result<Plan, PlanError> {
     let design = match file.design.as_deref() {
         None | Some("full") => Design::Full,
         Some("resolution-4") => Design::Fraction(stats::Resolution::Four),
@@ -166,7 +171,7 @@ fn plan(file: PlanFile) -> Result<Plan, PlanError> {
         }
     };
     let factors = file.factor.into_iter().map(factor).collect::<Result<Vec<_>, _>>()?;
-    let plan = Plan {
+    Ok(Plan {
         name: file.name,
         design,
         seeds: seeds(file.blocks, file.seeds)?,
@@ -175,8 +180,7 @@ fn plan(file: PlanFile) -> Result<Plan, PlanError> {
         base: settings(&file.base).map_err(|why| PlanError::Wrong(format!("base: {why}")))?,
         factors,
         first_cell: 1,
-    };
-    plan.checked()
+    })
 }
 
 fn seeds(blocks: Option<u32>, seeds: Option<Vec<u64>>) -> Result<Vec<u64>, PlanError> {
