@@ -1,4 +1,5 @@
-//! Builds the agent (`agent/`, a workspace of its own) and packs it, to be embedded.
+//! Builds the agent (`agent/`, a workspace of its own) and packs it, to be embedded. The mechanisms, a
+//! program for guests (`crates/mechanisms`), are built and packed with it.
 //!
 //! Nothing of this build reaches it: not the profile, the flags, the features or the lock file. So its
 //! bytes are equal in debug and release builds, in tests, and in whatever folder. It is built once
@@ -17,7 +18,9 @@ use std::process::Command;
 /// Names further architectures that the program brings an agent for, divided by blanks.
 const MORE: &str = "THRASHLAB_AGENTS";
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
-const PROGRAM: &str = "thrashlab-agent";
+/// The programs, with the packages that they are built from: the agent, and what guests may run.
+const PROGRAMS: [(&str, &str); 2] =
+    [("thrashlab-agent", "thrashlab-agent"), ("mechanism", "mechanisms")];
 
 fn main() {
     println!("cargo::rerun-if-env-changed={MORE}");
@@ -27,17 +30,21 @@ fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     for architecture in ARCHITECTURES {
         let is_wanted = architecture == own || more.split_whitespace().any(|it| it == architecture);
-        let bytes = if is_wanted { build(architecture, &own, &out) } else { Vec::new() };
-        let packed = lz4_flex::compress_prepend_size(&bytes);
-        fs::write(out.join(architecture), packed).expect("OUT_DIR can be written");
-        let hash =
-            if is_wanted { blake3::hash(&bytes).to_hex().to_string() } else { String::new() };
+        let programs = if is_wanted { build(architecture, &own, &out) } else { Vec::new() };
+        for (number, (program, _)) in PROGRAMS.iter().enumerate() {
+            let bytes = programs.get(number).map_or(&[][..], Vec::as_slice);
+            let packed = lz4_flex::compress_prepend_size(bytes);
+            fs::write(out.join(format!("{program}-{architecture}")), packed)
+                .expect("OUT_DIR can be written");
+        }
+        let agent = programs.first();
+        let hash = agent.map_or(String::new(), |bytes| blake3::hash(bytes).to_hex().to_string());
         println!("cargo::rustc-env=AGENT_{}={hash}", architecture.to_uppercase());
     }
 }
 
-/// Builds the agent for an architecture; returns its bytes.
-fn build(architecture: &str, own: &str, out: &Path) -> Vec<u8> {
+/// Builds the programs for an architecture; returns their bytes.
+fn build(architecture: &str, own: &str, out: &Path) -> Vec<Vec<u8>> {
     let musl = format!("{architecture}-unknown-linux-musl");
     let gnu = format!("{architecture}-unknown-linux-gnu");
     let mut attempts = Vec::new();
@@ -56,17 +63,29 @@ fn build(architecture: &str, own: &str, out: &Path) -> Vec<u8> {
         attempts.extend((architecture == own).then(|| (gnu.as_str(), vec![])));
     }
     for (target, flags) in attempts {
-        if let Some(program) = build_for(target, &flags, &target_folder(out)) {
-            return fs::read(&program).unwrap_or_else(|why| panic!("{}: {why}", program.display()));
+        let folder = target_folder(out);
+        let built = PROGRAMS.map(|program| build_for(target, &flags, &folder, program));
+        if let Some(built) = built.into_iter().collect::<Option<Vec<PathBuf>>>() {
+            let read = |path: &PathBuf| {
+                fs::read(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+            };
+            return built.iter().map(read).collect();
         }
     }
     panic!("cargo could not build the agent for {architecture}; its messages are above")
 }
 
-fn build_for(target: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
+/// Builds one program, alone: what it is built from must not depend on the other one.
+fn build_for(
+    target: &str,
+    flags: &[&str],
+    folder: &Path,
+    (program, package): (&str, &str),
+) -> Option<PathBuf> {
     let agent = Path::new("../../agent");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--locked", "--quiet", "--target", target]);
+    cargo.args(["--package", package]);
     cargo.arg("--manifest-path").arg(agent.join("Cargo.toml"));
     cargo.arg("--target-dir").arg(folder);
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_build(&name.to_string_lossy())) {
@@ -76,7 +95,7 @@ fn build_for(target: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     if !cargo.status().is_ok_and(|status| status.success()) {
         return None;
     }
-    let program = folder.join(target).join("release").join(PROGRAM);
+    let program = folder.join(target).join("release").join(program);
     println!("cargo::rerun-if-changed={}", agent.join("Cargo.toml").display());
     println!("cargo::rerun-if-changed={}", agent.join("Cargo.lock").display());
     for source in sources(&program.with_extension("d")) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
     &["model", "steady", "sys"],
-    &["jobs", "keep", "render"],
+    &["jobs", "keep", "mechanisms", "render"],
     &["stats", "counters", "workloads", "instrument", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "kernel-build", "mmu", "sun4"],
     &["curves", "profile", "simulated"],

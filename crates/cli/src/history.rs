@@ -89,7 +89,8 @@ struct NewArgs {
     #[arg(value_name = "KERNELS", required = true)]
     kernels: Vec<String>,
 
-    /// What is measured of each kernel: a file (TOML), `default` or `quick`
+    /// What is measured of each kernel: a file (TOML), `loads`, `mechanisms`, `default` (both) or
+    /// `quick`
     #[arg(long, value_name = "SUITE", conflicts_with = "quick")]
     suite: Option<String>,
 
@@ -214,6 +215,7 @@ fn suite(args: &NewArgs) -> Result<(Suite, String)> {
     let (suite, typed) = match name {
         DEFAULT => (Suite::built_in(name), String::new()),
         QUICK => (Suite::built_in(name), "--quick".to_owned()),
+        _ if Suite::is_built_in(name) => (Suite::built_in(name), format!("--suite {name}")),
         file => (Suite::read(Path::new(file)), format!("--suite {}", quoted(file))),
     };
     Ok((suite.and_then(|suite| suite.with_measures(&args.measure)).map_err(failure)?, typed))

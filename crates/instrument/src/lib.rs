@@ -33,12 +33,14 @@ struct Packed {
 
 static X86_64: Packed = Packed {
     hash: env!("AGENT_X86_64"),
-    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/x86_64")),
+    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/thrashlab-agent-x86_64")),
     unpacked: OnceLock::new(),
 };
+static MECHANISM_X86_64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mechanism-x86_64"));
+static MECHANISM_AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mechanism-aarch64"));
 static AARCH64: Packed = Packed {
     hash: env!("AGENT_AARCH64"),
-    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/aarch64")),
+    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/thrashlab-agent-aarch64")),
     unpacked: OnceLock::new(),
 };
 
@@ -54,13 +56,7 @@ impl Agent {
     pub fn of(architecture: Architecture) -> Result<&'static Self, String> {
         let packed = packed(architecture);
         let agent = packed.unpacked.get_or_init(|| packed.unpack());
-        agent.as_ref().ok_or_else(|| {
-            let name = architecture.name();
-            format!(
-                "this build of thrashlab has no agent for {name}: install a package, which has one, \
-                 or build thrashlab with `make build AGENTS={name}`"
-            )
-        })
+        agent.as_ref().ok_or_else(|| none("agent", architecture))
     }
 
     /// The agent for this machine.
@@ -75,6 +71,25 @@ impl Packed {
         let bytes = lz4_flex::decompress_size_prepended(self.bytes).ok()?;
         (!self.hash.is_empty()).then_some(Agent { bytes, hash: self.hash })
     }
+}
+
+/// The program `mechanism` for an architecture: what one mechanism of a kernel costs. The error has the
+/// next step, if this build has none for it.
+pub fn mechanism(architecture: Architecture) -> Result<Vec<u8>, String> {
+    let packed = match architecture {
+        Architecture::X86_64 => MECHANISM_X86_64,
+        Architecture::Aarch64 => MECHANISM_AARCH64,
+    };
+    let bytes = lz4_flex::decompress_size_prepended(packed).ok();
+    bytes.filter(|bytes| !bytes.is_empty()).ok_or_else(|| none("mechanism", architecture))
+}
+
+fn none(program: &str, architecture: Architecture) -> String {
+    let name = architecture.name();
+    format!(
+        "this build of thrashlab has no {program} for {name}: install a package, which has one, or \
+         build thrashlab with `make build AGENTS={name}`"
+    )
 }
 
 /// The agents of this build: their architectures and hashes.

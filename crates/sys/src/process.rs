@@ -350,6 +350,22 @@ pub fn usable_cpus() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
 }
 
+/// Forks `count` children one after the other, each of which exits at once and is waited for. Fails as
+/// [`fork_child`].
+pub fn fork_many(count: u32) -> io::Result<()> {
+    has_one_thread(Path::new("/proc/self/task"))?;
+    for _ in 0..count {
+        // SAFETY: this thread is the only one and starts none here; the child only exits.
+        let pid = unsafe { libc::fork() };
+        match u32::try_from(pid) {
+            Ok(0) => exit_now(0),
+            Ok(child) => drop(wait(child, true)?),
+            Err(_) => return Err(explained(io::Error::last_os_error())),
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

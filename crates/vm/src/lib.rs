@@ -66,6 +66,7 @@ pub use machine::{
 };
 pub use named::{CellRun, IN_GUEST, run_cell};
 pub use observed::Passing;
+pub use overlay::{MECHANISMS, is_folder as is_folder_of_overlay};
 pub use packed::PackedMachine;
 pub use platform::obstacle;
 pub use qemu::Qemu;
@@ -77,6 +78,7 @@ use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
 use memory_clock::{ClockFiles, MemoryClock};
+use platform::{Platform, find_kernel};
 use program_files::ProgramFiles;
 use qemu::{Restore, Start, machine_arguments};
 use qmp::Event;
@@ -182,9 +184,14 @@ impl Vm {
         stop: Stop<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self> {
-        let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
-        let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
         let cache = &options.cache;
+        let overlay = match &spec.overlay {
+            Some(overlay) => {
+                let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
+                overlay::read(overlay, platform).map_err(VmError::Unavailable)?
+            }
+            None => Vec::new(),
+        };
         let root = GuestRoot::of(spec, cache, stop, say)?;
         let (qemu, root_files) = (options.qemu.as_ref(), root.as_ref());
         let mut parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;
@@ -213,7 +220,7 @@ impl Vm {
             key,
         };
         let programs = ProgramFiles {
-            overlay: spec.overlay.as_ref().map(PathBuf::from),
+            overlay: spec.overlay.as_ref().filter(|it| overlay::is_folder(it)).map(PathBuf::from),
             archive: root.map(|root| root.archive),
         };
         Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone(), programs })

@@ -9,7 +9,7 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 use model::{Accel, CpuModel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule, TimeModel};
 use subject::Limits;
 
-use crate::{disks, modelled};
+use crate::{disks, modelled, overlay};
 
 /// The machines that ship: name and description.
 pub const NAMED: [(&str, &str); 3] = [
@@ -83,6 +83,7 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     }
     let value = |name: &str| last(name).map(|(_, value)| value.clone());
     let [kernel, overlay] = ["kernel", "overlay"].map(&value);
+    overlay.as_deref().map_or(Ok(()), overlay::check)?;
     let root = root(value)?;
     disks::check_root(&machine, root.is_some())?;
     Ok(VmRequest { machine, kernel, overlay, root, sandbox, profile })

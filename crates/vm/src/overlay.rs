@@ -1,4 +1,4 @@
-//! Host files over the guest's root: the programs under test.
+//! Files over the guest's root: the programs under test, from a folder of the host or from this program.
 
 use std::fs;
 use std::io;
@@ -8,13 +8,47 @@ use std::path::Path;
 use guest::{MODULES_DIR, PROGRAM};
 
 use crate::initramfs::{DIRECTORY, EXECUTABLE, LINK, PLAIN, RootFile};
+use crate::platform::Platform;
 
 /// Limit of an overlay, which is kept in the guest's memory.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// What names an overlay of this program, and not a folder.
+const BUILT_IN: &str = "builtin:";
+/// The one that there is: the program `mechanism`, which measures the mechanisms of a kernel.
+pub const MECHANISMS: &str = "builtin:mechanisms";
+/// Where the guest has it.
+const MECHANISM: &str = "/bin/mechanism";
+const BIN: &str = "/bin";
+
+/// Whether an overlay is a folder of this machine.
+pub fn is_folder(overlay: &str) -> bool {
+    !overlay.starts_with(BUILT_IN)
+}
+
+/// Checks a name without looking for the folder. The error says what is possible.
+pub(crate) fn check(overlay: &str) -> Result<(), String> {
+    match is_folder(overlay) || overlay == MECHANISMS {
+        true => Ok(()),
+        false => Err(format!("overlay: there is no {overlay}; name a folder, or {MECHANISMS}")),
+    }
+}
+
+/// The files of an overlay for a guest of a platform. Fails as [`check`], for a folder as
+/// [`read_folder`], and when this build has no such program for the platform.
+pub(crate) fn read(overlay: &str, platform: &Platform) -> Result<Vec<RootFile>, String> {
+    check(overlay)?;
+    if is_folder(overlay) {
+        return read_folder(Path::new(overlay));
+    }
+    let bytes = instrument::mechanism(platform.architecture)?;
+    let folder = RootFile { path: BIN.to_owned(), mode: DIRECTORY, bytes: Vec::new() };
+    Ok(vec![folder, RootFile { path: MECHANISM.to_owned(), mode: EXECUTABLE, bytes }])
+}
+
 /// Reads all files below a folder, sorted by name. Fails when it is unreadable or too large,
 /// contains anything but files, folders and symbolic links, or would replace the guest's own files.
-pub(crate) fn read(folder: &Path) -> Result<Vec<RootFile>, String> {
+fn read_folder(folder: &Path) -> Result<Vec<RootFile>, String> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
     let size_bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
@@ -75,11 +109,22 @@ mod tests {
         fs::write(folder.path().join("opt/bin/compiler"), "x").unwrap();
         std::os::unix::fs::symlink("bin/compiler", folder.path().join("opt/cc")).unwrap();
         let paths: Vec<String> =
-            read(folder.path()).unwrap().into_iter().map(|file| file.path).collect();
+            read_folder(folder.path()).unwrap().into_iter().map(|file| file.path).collect();
         assert_eq!(paths, ["/opt", "/opt/bin", "/opt/bin/compiler", "/opt/cc"]);
         fs::write(folder.path().join("thrashlab-agent"), "x").unwrap();
-        assert!(read(folder.path()).unwrap_err().contains("its own"));
+        assert!(read_folder(folder.path()).unwrap_err().contains("its own"));
         let nowhere = folder.path().join("nowhere");
-        assert!(read(&nowhere).unwrap_err().contains("nowhere"));
+        assert!(read_folder(&nowhere).unwrap_err().contains("nowhere"));
+    }
+
+    #[test]
+    fn the_mechanisms_are_a_program_of_this_one() {
+        let platform = Platform::all().find(|platform| platform.is_of_this_program()).unwrap();
+        let files = read("builtin:mechanisms", platform).unwrap();
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["/bin", "/bin/mechanism"]);
+        assert_eq!(files[1].bytes[..4], *b"\x7fELF");
+        let why = read("builtin:mechanism", platform).err().unwrap();
+        assert!(why.ends_with("name a folder, or builtin:mechanisms"), "{why}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::history::HistoryKernel;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use toml::Value;
 
 use crate::error::{ExperimentError, Result};
@@ -15,8 +15,10 @@ use crate::typed::Setting;
 pub(super) const KERNEL: &str = "kernel";
 pub(super) const MEASURE: &str = "measure";
 /// Suites that are part of this program, the default one first.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 4] = [
     ("default", include_str!("../../suites/default.toml")),
+    ("loads", include_str!("../../suites/loads.toml")),
+    ("mechanisms", include_str!("../../suites/mechanisms.toml")),
     ("quick", include_str!("../../suites/quick.toml")),
 ];
 /// Settings that choose the kernel, which a history does itself.
@@ -40,8 +42,9 @@ pub struct Suite {
 #[serde(deny_unknown_fields)]
 struct SuiteFile {
     name: String,
-    /// A suite of this program whose settings and measures come first.
-    extends: Option<String>,
+    /// Suites of this program whose settings and measures come first: a name, or a list.
+    #[serde(default, deserialize_with = "one_or_more")]
+    extends: Vec<String>,
     #[serde(default)]
     responses: Vec<String>,
     #[serde(default)]
@@ -50,7 +53,25 @@ struct SuiteFile {
     measures: Vec<Value>,
 }
 
+fn one_or_more<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "the name of a suite, or a list of names")]
+    enum OneOrMore {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match OneOrMore::deserialize(value)? {
+        OneOrMore::One(name) => vec![name],
+        OneOrMore::More(names) => names,
+    })
+}
+
 impl Suite {
+    /// Whether a suite of this program has this name.
+    pub fn is_built_in(name: &str) -> bool {
+        BUILT_IN.iter().any(|(known, _)| *known == name)
+    }
+
     /// The suite of this program with this name. Fails for an unknown one.
     pub fn built_in(name: &str) -> Result<Self> {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
@@ -79,21 +100,24 @@ impl Suite {
         let own = settings(&file.base).map_err(|why| wrong(format!("base: {why}")))?;
         let levels = FactorFile::of_levels(MEASURE, file.measures);
         let own_measures = factor(levels).map_err(|error| wrong(error.to_string()))?.levels;
-        let mut suite = match &file.extends {
-            Some(name) => Self::built_in(name)?,
-            None => Self {
-                name: String::new(),
-                text: String::new(),
-                folder: PathBuf::new(),
-                base: Vec::new(),
-                responses: Vec::new(),
-                measures: Vec::new(),
-            },
+        let mut suite = Self {
+            name: String::new(),
+            text: String::new(),
+            folder: PathBuf::new(),
+            base: Vec::new(),
+            responses: Vec::new(),
+            measures: Vec::new(),
         };
+        for name in &file.extends {
+            let extended = Self::built_in(name)?;
+            suite.base.extend(extended.base);
+            suite.responses.extend(extended.responses);
+            suite.measures.extend(extended.measures);
+        }
         suite.base.extend(own);
         for measure in own_measures {
             match suite.measures.iter_mut().find(|known| known.name == measure.name) {
-                Some(known) if file.extends.is_some() => *known = measure,
+                Some(known) if !file.extends.is_empty() => *known = measure,
                 Some(_) => return Err(wrong(format!("measure {:?} is there twice", measure.name))),
                 None => suite.measures.push(measure),
             }
@@ -195,7 +219,7 @@ mod tests {
             assert_eq!(cells.len(), suite.measures().len());
             assert!(cells.iter().all(crate::CellPlan::is_deterministic), "{name}");
         }
-        assert!(Suite::built_in("none").unwrap_err().to_string().contains("default, quick"));
+        assert!(Suite::built_in("none").unwrap_err().to_string().contains("default, loads"));
     }
 
     #[test]
@@ -212,6 +236,20 @@ mod tests {
         assert_eq!(names(&only), "fork");
         let error = suite.with_measures(&["spoon".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("\"spoon\"; choose from idle, smallwrite"), "{error}");
+    }
+
+    #[test]
+    fn the_default_suite_has_every_load_and_every_mechanism_of_one_cpu() {
+        let suite = Suite::built_in("default").unwrap();
+        let measures = suite.measures();
+        for name in ["cpuload", "session", "vmtest", "fork", "boot"] {
+            assert!(measures.iter().any(|it| it == name), "{name}");
+        }
+        let lacks = |name: &&str| !measures.iter().any(|it| it == name);
+        let mechanisms = mechanisms::MECHANISMS.iter().map(|(name, _)| *name);
+        assert_eq!(mechanisms.filter(lacks).collect::<Vec<_>>(), ["shootdown"]);
+        assert!(refused("name = \"x\"\nextends = 1").contains("a list of names"));
+        assert!(refused("name = \"x\"\nextends = [\"spoon\"]").contains("\"spoon\""));
     }
 
     #[test]

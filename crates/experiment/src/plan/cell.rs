@@ -237,7 +237,13 @@ impl CellDraft {
             _ => kind,
         };
         for setting in &self.subject_settings {
-            settings.push((setting.name_in(kind)?, setting.value.clone()));
+            let name = setting.name_in(kind).map_err(|why| match setting.value.as_str() {
+                vm::MECHANISMS => {
+                    format!("mechanism: {kind} has no kernel of its own: set subject=vm")
+                }
+                _ => why,
+            })?;
+            settings.push((name, setting.value.clone()));
         }
         if kind == "vm" {
             let sysctls = self.sysctls.iter();
@@ -245,7 +251,7 @@ impl CellDraft {
         }
         for (name, value) in &mut settings {
             let is_path = match name.as_str() {
-                "overlay" => true,
+                "overlay" => vm::is_folder_of_overlay(value),
                 "root" => vm::is_path_of_root(value),
                 "machine" => value.ends_with(".toml"),
                 _ => false,

@@ -2,13 +2,14 @@
 
 use model::units::{parse_duration_ns, parse_size_bytes};
 
+use mechanisms::MECHANISMS;
 use workloads::Workload;
 
 use crate::profile::TimingChanges;
 use crate::typed::{Setting, intensity};
 
 /// Everything that a plan can set: name and meaning.
-pub const PARAMETERS: [(&str, &str); 29] = [
+pub const PARAMETERS: [(&str, &str); 30] = [
     ("subject", "where it runs, as with `thrashlab run --subject`"),
     ("subject.NAME", "one setting of the subject: sandbox.mem, disk.delay, thp, cmdline, …"),
     ("sandbox.NAME", "a limit of the sandbox, also of one in a guest: memory, cpus, pids"),
@@ -29,6 +30,10 @@ pub const PARAMETERS: [(&str, &str); 29] = [
     ("load.intensity", "its volume: 1 is the load as documented"),
     ("probe", "the interaction that is timed"),
     ("job", "the work that is timed instead of a probe"),
+    (
+        "mechanism",
+        "of a guest's kernel, whose cost is the job: fork, anon-fault, cow, swap-in, … (docs/history.md)",
+    ),
     ("profile", "a timing profile: default, quick, slow, classic"),
     ("interval", "time between two interactions"),
     ("points", "interactions in a run"),
@@ -42,6 +47,9 @@ pub const PARAMETERS: [(&str, &str); 29] = [
     ("touch.NAME", "a parameter of the job touch: processes, footprint, pattern, pages, …"),
     ("command.NAME", "a parameter of the job command: run, runs, warmup, prepare, folder, …"),
 ];
+
+/// How often the program of a mechanism is run, which repeats it many times itself.
+const MECHANISM_RUNS: u32 = 3;
 
 /// A cell as far as settings describe it.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +109,7 @@ impl CellDraft {
             "load.intensity" => self.intensity = Some(intensity(value)?),
             "probe" => self.probe = Some(known_name(value, "probe", workloads::probes())?),
             "job" => self.job = Some(job_name(value)?),
+            "mechanism" => self.set_mechanism(value)?,
             "profile" => self.profile = text(),
             "interval" => self.times.interval = time()?,
             "warmup" => self.times.warmup = time()?,
@@ -111,6 +120,25 @@ impl CellDraft {
             }
             other => return self.set_prefixed(other, value),
         }
+        Ok(())
+    }
+
+    /// The program that measures it is laid over the guest's root and is the command that is timed.
+    fn set_mechanism(&mut self, name: &str) -> Result<(), String> {
+        if !MECHANISMS.iter().any(|(known, _)| *known == name) {
+            let names: Vec<&str> = MECHANISMS.iter().map(|(name, _)| *name).collect();
+            return Err(format!("no such mechanism; choose from {}", names.join(", ")));
+        }
+        self.subject_setting(SettingTarget::Machine, "overlay", vm::MECHANISMS);
+        self.job = Some(job_name("command")?);
+        let settings = [
+            ("run", mechanisms::command(name)),
+            ("metric", mechanisms::METRIC.to_owned()),
+            ("runs", MECHANISM_RUNS.to_string()),
+            ("warmup", "1".to_owned()),
+        ];
+        let settings = settings.map(|(name, value)| ("command".to_owned(), name.to_owned(), value));
+        self.job_settings.extend(settings);
         Ok(())
     }
 
