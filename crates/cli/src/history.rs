@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agent::Waiter;
-use analysis::history::{History, HistorySettings};
+use analysis::history::{History, HistoryData, HistorySettings, Step, StepFunctions};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use experiment::typed::setting;
@@ -12,10 +12,12 @@ use keep::Cache;
 use keep::out_file::write_whole;
 use kernels::{KernelArg, OrderedKernel, in_order, named_kernels};
 use model::shown::quoted;
+use profile::Difference;
 use render::{Document, HTML, Style};
 use report::history_document;
 use stats::ChangeScan;
 
+use crate::by_function::difference_if_possible;
 use crate::compare::alpha;
 use crate::fail_on::margin;
 use crate::laboratory::{LabArgs, drive, failure};
@@ -25,6 +27,9 @@ use crate::{Failure, Result, wrong};
 
 /// The page, in the folder of a history.
 const PAGE: &str = "history.html";
+/// Seeds that are profiled with each kernel of a step, and functions that are kept of it.
+const PROFILED_SEEDS: usize = 2;
+const KEPT_FUNCTIONS: usize = 8;
 /// Names of suites that are part of this program.
 const DEFAULT: &str = "default";
 const QUICK: &str = "quick";
@@ -128,6 +133,10 @@ struct CommonArgs {
     /// Most seeds of a cell; each takes four, and more where kernels may differ [default: 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     seeds: Option<u32>,
+
+    /// Do not profile the kernels around each step, which names the functions behind it
+    #[arg(long)]
+    no_functions: bool,
 
     #[command(flatten)]
     lab: LabArgs,
@@ -244,11 +253,50 @@ fn make(
         }
         Err(other) => return Err(other),
     };
+    let found = match args.no_functions {
+        true => found,
+        false => explain(&mut history, found, &progress)?,
+    };
     let document = history_document(history.data(), &found);
     show_in(&document, &args.format)?;
     write_page(&document, folder, &progress)?;
     progress.say(&format!("to show it again: thrashlab history show {shown}"));
     Ok(())
+}
+
+/// Profiles the kernels around the steps that have no functions yet.
+fn explain(history: &mut KernelHistory, found: History, progress: &Progress) -> Result<History> {
+    let mut new = Vec::new();
+    for step in found.steps.iter().filter(|step| step.functions.is_none()) {
+        let pairs = history.pairs(step, PROFILED_SEEDS).map_err(failure)?;
+        if pairs.is_empty() {
+            continue;
+        }
+        // What prevents it was said, and prevents it for all.
+        let Some(difference) = difference_if_possible(&pairs, progress)? else { break };
+        new.extend(step_functions(history.data(), step, &difference));
+    }
+    match new.is_empty() {
+        true => Ok(found),
+        false => history.with_functions(new).map_err(failure),
+    }
+}
+
+fn step_functions(
+    data: &HistoryData,
+    step: &Step,
+    difference: &Difference,
+) -> Option<StepFunctions> {
+    let kernel = |index: usize| data.kernels[index].name.clone();
+    let functions = difference.functions.iter().take(KEPT_FUNCTIONS);
+    Some(StepFunctions {
+        measure: data.measures[step.measure?].clone(),
+        kernels: [kernel(step.before?), kernel(step.after)],
+        seeds: difference.pairs,
+        instructions: [difference.first, difference.second],
+        culprit: difference.culprit.as_ref().map(|it| (it.name.clone(), it.share)),
+        functions: functions.map(|it| (it.name.clone(), [it.first, it.second])).collect(),
+    })
 }
 
 /// The kernels in the order of their versions. Packages that are missing are fetched.

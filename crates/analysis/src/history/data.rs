@@ -62,6 +62,28 @@ pub struct HistoryData {
     pub measures: Vec<String>,
     /// The runs of each kernel and measure.
     pub cells: Vec<HistoryCell>,
+    /// The functions that account for steps, where both kernels were profiled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<StepFunctions>,
+}
+
+/// The functions that account for the difference between two kernels under one measure, from exact
+/// profiles of both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepFunctions {
+    /// The measure's name.
+    pub measure: String,
+    /// The names of the kernels before and after.
+    pub kernels: [String; 2],
+    /// How many seeds were profiled; the figures are their means.
+    pub seeds: usize,
+    /// Instructions of a run, or of a repetition of its command, with each kernel.
+    pub instructions: [u64; 2],
+    /// The function that most of the difference is in, and which part, with what it calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<(String, f64)>,
+    /// The functions that differ most, with their own instructions with each kernel, where it has them.
+    pub functions: Vec<(String, [Option<u64>; 2])>,
 }
 
 /// The suite as it was written, and how to name it.
@@ -178,6 +200,11 @@ impl HistoryData {
     /// The cell of a kernel and a measure.
     pub fn cell(&self, kernel: &str, measure: &str) -> Option<&HistoryCell> {
         self.cells.iter().find(|cell| cell.kernel == kernel && cell.measure == measure)
+    }
+
+    /// The functions behind a step of a measure between two kernels, if they were profiled.
+    pub fn functions_of(&self, measure: &str, kernels: [&str; 2]) -> Option<&StepFunctions> {
+        self.functions.iter().find(|it| it.measure == measure && it.kernels == kernels)
     }
 
     /// Adds a run to its cell, unless its seed is there. `wanted` are the responses of interest. A

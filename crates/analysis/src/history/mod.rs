@@ -23,7 +23,7 @@ use stats::ChangeScan;
 pub use audit::{ConfigChange, NOT_RECORDED, StateChange, StateValue};
 pub use data::{
     HISTORY_SCHEMA, HistoryCell, HistoryData, HistoryKernel, HistoryRun, HistorySettings,
-    HistorySuite,
+    HistorySuite, StepFunctions,
 };
 pub use pairs::{FIRST_SEEDS, Pair, PairRatio, PairState};
 pub use steps::{Evidence, Step, StepKind};

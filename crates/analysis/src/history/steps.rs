@@ -5,7 +5,7 @@ use stats::ChangeScan;
 
 use super::audit::{ConfigChange, StateChange, configurations, states};
 use super::changes::{ChangeTest, FoundChange, spread};
-use super::data::{HistoryCell, HistoryData};
+use super::data::{HistoryCell, HistoryData, StepFunctions};
 use super::pairs::{Pair, PairRatio, PairState};
 use crate::explained::{Explained, ExplainedDifference, difference};
 
@@ -35,6 +35,8 @@ pub struct Step {
     pub configurations: Vec<ConfigChange>,
     /// The difference of the mean delays, part by part, if they were explained.
     pub explained: Option<ExplainedDifference>,
+    /// The functions that account for it, if both kernels were profiled.
+    pub functions: Option<StepFunctions>,
     /// What the kernel printed, or how the runs failed.
     pub cause: Option<String>,
     /// Failed runs and runs of the kernel after it, if some failed.
@@ -175,6 +177,7 @@ impl Axis<'_> {
             states: states(one, other),
             configurations: configurations(&data.kernels[before], &data.kernels[after]),
             explained: explained([one, other]),
+            functions: data.functions_of(&one.measure, [&one.kernel, &other.kernel]).cloned(),
             cause: causes.into_iter().next(),
             failed: (failed > 0).then_some((failed, other.runs.len())),
         }
@@ -234,6 +237,7 @@ fn bare(data: &HistoryData, before: Option<usize>, after: usize, kind: StepKind)
         states: Vec::new(),
         configurations: changed.unwrap_or_default(),
         explained: None,
+        functions: None,
         cause: None,
         failed: None,
     }

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use analysis::history::{
-    FIRST_SEEDS, HISTORY_SCHEMA, History, HistoryData, HistoryKernel, HistorySettings, HistorySuite,
+    FIRST_SEEDS, HISTORY_SCHEMA, History, HistoryData, HistoryKernel, HistorySettings,
+    HistorySuite, Step, StepFunctions, StepKind,
 };
 use kernels::{OrderedKernel, compare_names};
 use stats::ChangeScan;
@@ -130,6 +131,41 @@ impl KernelHistory {
             let text = self.progress(seeds);
             (driver.on_event)(&Event::Look { text: &text });
         }
+        Ok(self.history())
+    }
+
+    /// The runs of both kernels of a step with the same seeds, at most so many pairs. Empty
+    /// for other steps than those of time.
+    pub fn pairs(&self, step: &Step, most: usize) -> Result<Vec<[PathBuf; 2]>> {
+        let is_of_time = matches!(step.kind, StepKind::Slower | StepKind::Faster);
+        let (Some(measure), Some(before), true) = (step.measure, step.before, is_of_time) else {
+            return Ok(Vec::new());
+        };
+        let name = &self.data.measures[measure];
+        let mut pairs = Vec::new();
+        for seed in 1..=self.data.settings.seeds {
+            let mut both = Vec::new();
+            for kernel in [before, step.after] {
+                let mut plan = self.suite.plan(&self.data.kernels[kernel..=kernel], 1);
+                plan.seeds = vec![u64::from(seed)];
+                plan.factors[MEASURES].levels.retain(|level| level.name == *name);
+                for (_, run) in plan.runs() {
+                    both.extend(run_of(&self.folder, &run.run_id)?.map(|(path, _)| path));
+                }
+            }
+            pairs.extend(<[PathBuf; 2]>::try_from(both).ok());
+            if pairs.len() == most {
+                break;
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// Remembers the functions behind steps, and returns what the history shows with them. Fails when
+    /// the folder cannot be written.
+    pub fn with_functions(&mut self, functions: Vec<StepFunctions>) -> Result<History> {
+        self.data.functions.extend(functions);
+        folder::write(&self.data, &self.suite, &self.folder)?;
         Ok(self.history())
     }
 

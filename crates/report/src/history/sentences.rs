@@ -2,7 +2,8 @@
 
 use analysis::explained::{ExplainedDifference, Part};
 use analysis::history::{
-    ConfigChange, Evidence, HistoryData, NOT_RECORDED, StateChange, StateValue, Step, StepKind,
+    ConfigChange, Evidence, HistoryData, NOT_RECORDED, StateChange, StateValue, Step,
+    StepFunctions, StepKind,
 };
 use model::units::format_size;
 use render::{Block, Cell, Table, format};
@@ -30,7 +31,8 @@ pub(super) fn sentence(data: &HistoryData, step: &Step) -> String {
         StepKind::Died | StepKind::Recovered => return death(data, step),
         StepKind::Failing | StepKind::Succeeding => failing(data, step),
         StepKind::Slower | StepKind::Faster => {
-            format!("{}{}{}", moved(data, step), ratio(data, step), parts(step))
+            let causes = format!("{}{}", parts(step), culprit(step));
+            format!("{}{}{causes}", moved(data, step), ratio(data, step))
         }
         StepKind::MoreVariable | StepKind::LessVariable => {
             let spread = step.ratio.map_or_else(String::new, |ratio| {
@@ -123,6 +125,15 @@ fn parts(step: &Step) -> String {
     format!("; of {} on average {}", signed(all), format::and(named))
 }
 
+/// The function that most of the difference in instructions is in.
+fn culprit(step: &Step) -> String {
+    let culprit = step.functions.as_ref().and_then(|it| it.culprit.as_ref());
+    culprit.map_or_else(String::new, |(name, share)| {
+        let share = format::share(*share);
+        format!("; {share} of the instructions in {name} and what it calls")
+    })
+}
+
 /// The parts of a difference, the largest first.
 fn largest(found: &ExplainedDifference) -> Vec<(Part, f64)> {
     let mut parts: Vec<(Part, f64)> =
@@ -192,6 +203,7 @@ pub(super) fn details(data: &HistoryData, step: &Step) -> Vec<Block> {
         notes.push(format!("The configurations differ: {}.", configurations.join(", ")));
     }
     blocks.extend(step.explained.as_ref().map(|found| part_table(found).into()));
+    blocks.extend(step.functions.as_ref().map(|found| function_table(found).into()));
     blocks.push(Block::Notes(notes));
     blocks.push(Block::Command(command(data, step)));
     let tests: Vec<Block> = step
@@ -248,6 +260,25 @@ fn part_table(found: &ExplainedDifference) -> Table {
         }
     }
     table.row(row("all", &found.delay));
+    table
+}
+
+/// The functions that differ most, with what each accounts for.
+fn function_table(found: &StepFunctions) -> Table {
+    let title =
+        format!("Instructions by function, mean of {}", format::counted(found.seeds, "seed"));
+    let mut table = Table::new(&title, ["function", "before", "after", "difference"]);
+    let count = |count: Option<u64>| Cell::from(count.map(format::grouped));
+    let signed = |[before, after]: [Option<u64>; 2]| {
+        let [before, after] = [before, after].map(|it| it.unwrap_or(0));
+        let sign = if after < before { "-" } else { "+" };
+        Cell::Figure(format!("{sign}{}", format::grouped(after.abs_diff(before))))
+    };
+    for (name, own) in &found.functions {
+        table.row([Cell::from(name.as_str()), count(own[0]), count(own[1]), signed(*own)]);
+    }
+    let all = found.instructions.map(Some);
+    table.row(["all".into(), count(all[0]), count(all[1]), signed(all)]);
     table
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::history::{
-    History, HistoryCell, HistoryData, HistoryKernel, HistoryRun, HistorySuite, StepKind,
+    History, HistoryCell, HistoryData, HistoryKernel, HistoryRun, HistorySuite, StepFunctions,
+    StepKind,
 };
 use render::{FORMATS, Style, plain_text};
 use stats::ChangeScan;
@@ -80,6 +81,33 @@ fn each_step_has_its_evidence_and_its_command() {
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.join(" ").contains(part), "{part}\n{text}");
     }
+}
+
+#[test]
+fn a_step_ends_with_the_function_that_it_is_in() {
+    let mut data = planted();
+    data.functions = vec![StepFunctions {
+        measure: "smallwrite".to_owned(),
+        kernels: ["6.1.191-1", "6.1.193-1"].map(str::to_owned),
+        seeds: 2,
+        instructions: [1_000, 41_000],
+        culprit: Some(("shrink_folio_list".to_owned(), 0.93)),
+        functions: vec![("shrink_folio_list".to_owned(), [None, Some(37_200)])],
+    }];
+    let brief = text(&data, true).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        brief.contains("93 % of the instructions in shrink_folio_list and what it calls."),
+        "{brief}"
+    );
+    let whole = text(&data, false).split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in
+        ["mean of 2 seeds", "shrink_folio_list - 37,200 +37,200", "all 1,000 41,000 +40,000"]
+    {
+        assert!(whole.contains(part), "{part}\n{whole}");
+    }
+    // What was profiled of other kernels is of other steps.
+    data.functions[0].kernels[0] = "6.1.190-1".to_owned();
+    assert!(!text(&data, false).contains("shrink_folio_list"));
 }
 
 #[test]
