@@ -1,11 +1,9 @@
 //! `thrashlab experiment`: a plan of factors becomes runs.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use analysis::Dataset;
 use analysis::comparison::Request;
@@ -19,6 +17,7 @@ use render::{Block, Document};
 use report::{against_itself_document, cells_document, plan_document};
 
 use crate::failed_start::ResultsStart;
+use crate::fleet::FleetArgs;
 use crate::laboratory::{LabArgs, arguments, drive, failure};
 use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
@@ -41,14 +40,6 @@ Examples:
 To resume an interrupted experiment, run the same command again. How to write a
 plan, and everything that it can set: docs/experiments.md.";
 
-/// Names another Python than `python3`.
-const PYTHON: &str = "THRASHLAB_PYTHON";
-/// Where the package finds this program.
-const PROGRAM: &str = "THRASHLAB";
-/// Prints which of the packages that a fleet needs are missing.
-const MISSING: &str = "import importlib.util as u\n\
-                       print(*[n for n in ('thrashlab', 'ray', 'fsspec') if not u.find_spec(n)])";
-
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExperimentArgs {
@@ -61,28 +52,20 @@ pub(crate) struct ExperimentArgs {
     output: Option<PathBuf>,
 
     /// Print the plan as it is understood and run nothing
-    #[arg(long, conflicts_with = "check")]
+    #[arg(long, conflicts_with_all = ["check", "fleet"])]
     dry_run: bool,
 
     /// Build and try every level, print how long the runs will take, and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "fleet")]
     check: bool,
 
     /// Print the deterministic cells that are still to run, as JSON lines for `thrashlab cells`,
     /// and run none (docs/fleet.md)
-    #[arg(long, conflicts_with_all = ["dry_run", "check", "no_cache"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "check", "no_cache", "fleet"])]
     list_cells: bool,
 
-    /// Run the cells on the nodes of a Ray cluster: `local`, `auto`, `HOST:PORT` or
-    /// `ray://HOST:PORT` (docs/fleet.md)
-    #[arg(long, value_name = "ADDRESS",
-          conflicts_with_all = ["dry_run", "check", "list_cells", "no_cache", "cells"])]
-    fleet: Option<String>,
-
-    /// With --fleet: where cells are stored: a folder that all nodes share, or a URL that fsspec
-    /// knows [default: `thrashlab/fleet` in the user's cache directory]
-    #[arg(long, value_name = "URL", requires = "fleet")]
-    store: Option<String>,
+    #[command(flatten)]
+    fleet: FleetArgs,
 
     /// With --fleet: run every cell again, even those in the store
     #[arg(long, requires = "fleet")]
@@ -115,11 +98,11 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
     }
     let start = ResultsStart::at(&experiment.folder);
     experiment.open().map_err(failure)?;
-    if args.list_cells || args.fleet.is_some() {
+    if args.list_cells || args.fleet.address.is_some() {
         experiment.may_go_elsewhere().map_err(failure)?;
     }
     let folder = experiment.folder.clone();
-    if let Some(address) = &args.fleet {
+    if let Some(address) = &args.fleet.address {
         return start_fleet(address, args, &folder);
     }
     let mut progress = args.lab.progress()?;
@@ -243,19 +226,13 @@ fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<()> {
 
 /// Becomes the driver of a fleet; returns only if that fails.
 fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()> {
-    let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
-    check_python(&python)?;
-    let program = env::current_exe().context("find this program")?;
-    let mut command = Command::new(&python);
-    command.args(["-m", "thrashlab.fleet"]).arg(&args.plan);
-    command.args(["--address", address, "--out"]).arg(folder);
-    command.args(arguments([("--store", args.store.clone().map(OsString::from))]));
-    command.args(set_flags([(args.no_resume, "--no-resume"), (args.lab.quiet, "--quiet")]));
-    command.args(args.lab.of_fleet());
+    let mut command = args.fleet.driver(address, &args.plan, folder, &args.lab)?;
+    command.args(set_flags([(args.no_resume, "--no-resume")]));
     // What belongs to the plan goes to every `thrashlab experiment` that the driver starts.
     command.arg("--").args(of_plan(args));
-    let error = command.env(PROGRAM, program).exec();
-    Err(Failure::NotMeasured(anyhow!("start {}: {error}", python.display())))
+    let error = command.exec();
+    let python = command.get_program().to_string_lossy();
+    Err(Failure::NotMeasured(anyhow!("start {python}: {error}")))
 }
 
 /// The arguments that change the plan or what is printed of it.
@@ -271,26 +248,4 @@ fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
 
 fn set_flags<const N: usize>(flags: [(bool, &'static str); N]) -> impl Iterator<Item = OsString> {
     flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into())
-}
-
-fn check_python(python: &OsString) -> Result<()> {
-    let shown = python.display();
-    let output = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
-        Failure::NotMeasured(anyhow!(
-            "--fleet needs Python with thrashlab's package and Ray, and {shown} does not start: \
-             {error}; name another one in {PYTHON}"
-        ))
-    })?;
-    let missing = String::from_utf8_lossy(&output.stdout).trim().replace(' ', ", ");
-    if !output.status.success() {
-        let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {error}")));
-    }
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::NotMeasured(anyhow!(
-            "--fleet needs Python packages that {shown} does not have: {missing}; install them \
-             with: {shown} -m pip install 'thrashlab[fleet]', or name another Python in {PYTHON}"
-        ))),
-    }
 }

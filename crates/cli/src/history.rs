@@ -1,15 +1,18 @@
 //! `thrashlab history`: what changed from kernel to kernel.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use agent::Waiter;
 use analysis::history::{History, HistoryData, HistorySettings, Step, StepFunctions};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use experiment::typed::setting;
-use experiment::{KernelHistory, RequestedKernels, Suite, history_folder, read_history};
-use keep::Cache;
+use experiment::{
+    ExperimentError, Fleet, KernelHistory, RequestedKernels, Suite, history_folder, read_history,
+};
 use keep::out_file::write_whole;
+use keep::{Cache, Scratch};
 use kernels::{KernelArg, OrderedKernel, in_order, named_kernels};
 use model::shown::quoted;
 use profile::Difference;
@@ -20,6 +23,7 @@ use stats::ChangeScan;
 use crate::by_function::difference_if_possible;
 use crate::compare::alpha;
 use crate::fail_on::margin;
+use crate::fleet::FleetArgs;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{FormatArgs, OutputArgs, show, show_in};
 use crate::progress::Progress;
@@ -27,6 +31,10 @@ use crate::{Failure, Result, wrong};
 
 /// The page, in the folder of a history.
 const PAGE: &str = "history.html";
+/// The default store of fleets, in the user's cache.
+const FLEET_STORE: &str = "fleet";
+/// Exit code of a fleet's driver after Ctrl-C.
+const INTERRUPTED: i32 = 130;
 /// Seeds that are profiled with each kernel of a step, and functions that are kept of it.
 const PROFILED_SEEDS: usize = 2;
 const KEPT_FUNCTIONS: usize = 8;
@@ -133,6 +141,9 @@ struct CommonArgs {
     /// Most seeds of a cell; each takes four, and more where kernels may differ [default: 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     seeds: Option<u32>,
+
+    #[command(flatten)]
+    fleet: FleetArgs,
 
     /// Do not profile the kernels around each step, which names the functions behind it
     #[arg(long)]
@@ -243,7 +254,16 @@ fn make(
     let mut history =
         KernelHistory::open(suite, typed_suite, settings, kernels, folder).map_err(failure)?;
     progress.say(&history.budget());
-    let outcome = drive(&args.lab.options, &mut progress, |driver| history.run(driver));
+    let (options, mut fleet) = match &args.fleet.address {
+        Some(address) => {
+            let (store, fleet) = on_fleet(args, address)?;
+            (args.lab.options.clone().with_cells(store), Some(fleet))
+        }
+        None => (args.lab.options.clone(), None),
+    };
+    let outcome = drive(&options, &mut progress, |driver| {
+        history.run(driver, fleet.as_mut().map(|fleet| fleet as &mut Fleet<'_>))
+    });
     let shown = quoted(&folder.to_string_lossy());
     let found = match outcome {
         Ok(found) => found,
@@ -262,6 +282,39 @@ fn make(
     write_page(&document, folder, &progress)?;
     progress.say(&format!("to show it again: thrashlab history show {shown}"));
     Ok(())
+}
+
+/// The cells of a fleet's store, and what has the fleet make those of a plan. Fails for a store that is
+/// not a folder, and when Python or one of its packages is missing.
+fn on_fleet(
+    args: &CommonArgs,
+    address: &str,
+) -> Result<(PathBuf, impl FnMut(&str) -> Result<(), ExperimentError> + use<>)> {
+    const PLAN: &str = "plan.toml";
+    let cache = Cache::of_user().root;
+    let store = match &args.fleet.store {
+        Some(url) if url.contains("://") => {
+            return Err(wrong(format!("--store {url}: a history reads it, so it is a folder")));
+        }
+        Some(folder) => PathBuf::from(folder),
+        None => cache.join(FLEET_STORE),
+    };
+    let scratch = Scratch::make(&cache, "fleet").context("make a folder for plans")?;
+    let [plan, runs] = [PLAN, "runs"].map(|name| scratch.path().join(name));
+    let mut driver = args.fleet.driver(address, &plan, &runs, &args.lab)?;
+    driver.arg("--only-cells").stdout(Stdio::null());
+    let run = move |text: &str| {
+        let failed = |why: String| ExperimentError::NotMeasured(format!("the fleet {why}"));
+        std::fs::write(scratch.path().join(PLAN), text)
+            .and_then(|()| driver.status())
+            .map_err(|error| failed(format!("was not started: {error}")))
+            .and_then(|ended| match ended.code() {
+                Some(0) => Ok(()),
+                Some(INTERRUPTED) | None => Err(ExperimentError::Interrupted),
+                Some(code) => Err(failed(format!("ended with code {code}, for the reason above"))),
+            })
+    };
+    Ok((store.join("cells"), run))
 }
 
 /// Profiles the kernels around the steps that have no functions yet.

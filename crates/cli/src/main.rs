@@ -26,6 +26,7 @@ mod experiment;
 mod export;
 mod fail_on;
 mod failed_start;
+mod fleet;
 mod footprint;
 mod freeze;
 mod guests;

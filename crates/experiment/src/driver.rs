@@ -55,6 +55,12 @@ pub struct DriverOptions {
 }
 
 impl DriverOptions {
+    /// Takes finished cells from this folder, and keeps them there.
+    pub fn with_cells(mut self, folder: PathBuf) -> Self {
+        self.cells = Some(folder);
+        self
+    }
+
     /// The store of finished simulations, if there is one.
     pub(crate) fn simulated(&self) -> Option<Cells> {
         Some(Cells { folder: self.cells.clone()? })

@@ -46,7 +46,7 @@ pub use experiment::{Experiment, PlanChanges};
 pub use freeze::{
     DEFAULT_KERNEL, FreezeOutcome, FreezeSuite, Policy, Scenario, freeze_results, known_freezes,
 };
-pub use history::{KernelHistory, RequestedKernels, Suite, history_folder, read_history};
+pub use history::{Fleet, KernelHistory, RequestedKernels, Suite, history_folder, read_history};
 pub use job::{TypedJob, as_planned, is_in_this_folder, size_of, times_command, with_full_names};
 pub use limit::{LimitArgs, limit};
 pub use matrix::MatrixPlan;

@@ -137,10 +137,8 @@ pub(crate) fn swap_out(count: u32) -> io::Result<f64> {
     let begun = Instant::now();
     mapping.page_out()?;
     let cost_ns = per_one(begun, count);
-    match kib("/proc/self/status", "VmSwap:")? {
-        0 => Err(io::Error::other("the kernel swapped nothing out (is there swap?)")),
-        _ => Ok(cost_ns),
-    }
+    was_swapped_out()?;
+    Ok(cost_ns)
 }
 
 /// Touches of pages that are in swap, and no longer in memory: what was swapped out stays there until
@@ -148,11 +146,12 @@ pub(crate) fn swap_out(count: u32) -> io::Result<f64> {
 pub(crate) fn swap_in(count: u32) -> io::Result<f64> {
     let mapping = filled(count)?;
     mapping.page_out()?;
+    was_swapped_out()?;
     while kib(MEMINFO, "Writeback:")? > 0 {
         thread::sleep(Duration::from_millis(10));
     }
-    let free_pages = kib(MEMINFO, "MemFree:")? / 4;
-    let wanted = u32::try_from(free_pages).unwrap_or(u32::MAX).saturating_add(2 * count);
+    let free_pages = kib(MEMINFO, "MemAvailable:")? / 4;
+    let wanted = u32::try_from(free_pages).unwrap_or(u32::MAX).saturating_add(4 * count);
     pages(wanted)?.touch(PAGE_BYTES, 1);
     returned(&mapping, count)
 }
@@ -180,6 +179,14 @@ fn returned(mapping: &Mapping, count: u32) -> io::Result<f64> {
     match read.saturating_mul(MOST_TOGETHER) < u64::from(count) / 2 {
         true => Err(io::Error::other(format!("only {read} of {count} pages were on disk"))),
         false => Ok(cost_ns),
+    }
+}
+
+/// Fails unless pages of this process are in swap: without swap, a full memory would end it.
+fn was_swapped_out() -> io::Result<()> {
+    match kib("/proc/self/status", "VmSwap:")? {
+        0 => Err(io::Error::other("the kernel swapped nothing out (is there swap?)")),
+        _ => Ok(()),
     }
 }
 

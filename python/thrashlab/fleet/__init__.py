@@ -38,6 +38,7 @@ def run(
     program: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     show: bool = False,
+    assemble: bool = True,
 ) -> Path:
     """Makes the cells of a plan on a Ray cluster, and the results folder from them.
 
@@ -59,6 +60,7 @@ def run(
     program: the static thrashlab; `$THRASHLAB`, else the one of this package.
     progress: is called whenever cells are finished.
     show: whether the result is printed.
+    assemble: whether the results folder is made; else the cells are only in the store.
 
     Raises FleetError when the plan cannot be carried out on a fleet, or not all of it was.
     """
@@ -84,6 +86,8 @@ def run(
                 log = Path(f"{folder}.fleet.jsonl")
                 fleet.make(program, listed, log, progress)
             fleet.check()
+    if not assemble:
+        return folder
     with fleet.local_cells() as cells:
         experiment.put_together(folder, cells, show)
     return folder

@@ -52,6 +52,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--wall-limit", help="a guest that is silent for this long is stuck")
     parser.add_argument("--work-dir", help="folder on a disk of each node")
     parser.add_argument("--batch", type=int, help="cells that are handed to a node in one part")
+    parser.add_argument(
+        "--only-cells", action="store_true", help="put the cells into the store, and make no folder"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.epilog = "What follows -- are arguments of thrashlab experiment, such as --blocks 12."
     words = list(sys.argv[1:] if words is None else words)
@@ -71,6 +74,7 @@ def main(words: Sequence[str] | None = None) -> int:
             batch=asked.batch,
             progress=None if asked.quiet else Shown(),
             show=True,
+            assemble=not asked.only_cells,
         )
     except FleetError as error:
         print(f"thrashlab: {error}", file=sys.stderr)
@@ -78,7 +82,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; run the same command again to resume it", file=sys.stderr)
         return INTERRUPTED
-    if not asked.quiet:
+    if not asked.quiet and not asked.only_cells:
         print(f"run files: {folder}\nby node: {folder}.fleet.jsonl", file=sys.stderr)
     return 0
 

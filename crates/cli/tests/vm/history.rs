@@ -2,8 +2,9 @@
 //! kernel.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-use crate::lab::Lab;
+use crate::lab::{Lab, program};
 use crate::support::Finished;
 
 const SUITE: &str = "name = \"short\"\n[base]\nsubject = \"vm:machine=micro\"\n\
@@ -66,4 +67,65 @@ fn what_names_no_history_is_wrong_use() {
     history(&lab, &["host", "--suite", "empty/none.toml"]).expect(2, &["none.toml"]);
     history(&lab, &["host", "--measure", "spoon"]).expect(2, &["\"spoon\"; choose from idle"]);
     history(&lab, &[]).expect(2, &["KERNELS"]);
+}
+
+/// Mechanisms that need what only a guest has: swap, the rights of root, a disk, the log of the boot.
+#[test]
+fn mechanisms_have_a_cost_in_the_smallest_machine() {
+    let Some(lab) = Lab::new("mechanisms_have_a_cost_in_the_smallest_machine") else { return };
+    let machine = lab.machine();
+    let kernel = machine.split_once("kernel=").unwrap().1;
+    const NAMES: [&str; 8] =
+        ["fork", "switch", "cow", "swap-out", "swap-in", "refault", "compaction", "boot"];
+    let measure =
+        |name: &&str| format!("[[measure]]\nname = {name:?}\nset = {{ mechanism = {name:?} }}\n");
+    let measures: String = NAMES.iter().map(measure).collect();
+    let suite = format!(
+        "name = \"x\"\nresponses = [\"mechanism_ns\"]\n[base]\nsubject = \"vm:machine=micro\"\n\
+         {measures}"
+    );
+    fs::write(lab.fixture.path().join("suite.toml"), suite).unwrap();
+    let found = history(&lab, &[kernel, "--suite", "suite.toml", "--seeds", "1", "-o", "output"]);
+    found.expect(0, &["1 kernel, 8 measures"]);
+    let figures = fs::read_to_string(lab.fixture.output().join("history.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&figures).unwrap();
+    for cell in figures["cells"].as_array().unwrap() {
+        let (run, name) = (&cell["runs"][0], &cell["measure"]);
+        assert_eq!(cell["response"], "mechanism_ns", "{name}: {run}");
+        assert!(run["value"].as_f64().is_some_and(|cost_ns| cost_ns > 100.0), "{name}: {run}");
+    }
+    let unknown = ["--set", "mechanism=spoon", "--subject", &format!("vm:{machine}")];
+    lab.command(&[&["run"], &unknown[..]].concat()).expect(2, &["no such mechanism; choose from"]);
+    let on_host = ["run", "--set", "mechanism=cow", "--subject", "host"];
+    lab.command(&on_host).expect(2, &["host has no kernel of its own: set subject=vm"]);
+}
+
+#[test]
+fn a_fleet_makes_the_cells_of_a_history() {
+    let Some(lab) = Lab::new("a_fleet_makes_the_cells_of_a_history") else { return };
+    let machine = lab.machine();
+    let kernel = machine.split_once("kernel=").unwrap().1;
+    let folder = lab.fixture.path();
+    fs::write(folder.join("suite.toml"), SUITE).unwrap();
+    let driver = folder.join("python");
+    // A fleet of this machine, by the options that its driver gets.
+    let script = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\n[ \"$5\" = broken ] && exit 7\n\
+                  exec \"$THRASHLAB\" experiment \"$3\" --output \"$7\" --cells \"$9/cells\"\n";
+    fs::write(&driver, script).unwrap();
+    fs::set_permissions(&driver, fs::Permissions::from_mode(0o755)).unwrap();
+    let on = |address: &str| {
+        let mut command = lab.fixture.other(program());
+        command.env("XDG_CACHE_HOME", &lab.cache).env("THRASHLAB_PYTHON", &driver);
+        command.args(["history", kernel, "--suite", "suite.toml", "--seeds", "2", "-o", "output"]);
+        command.args(["--fleet", address, "--store", "shared"]);
+        lab.fixture.start(command).wait()
+    };
+    on("broken").expect(3, &["the fleet ended with code 7"]);
+    on("local").expect(0, &["1 kernel, 2 measures"]);
+    assert_eq!(
+        (fs::read_dir(folder.join("shared/cells")).unwrap().count(), lab.files().len()),
+        (4, 4)
+    );
+    let url = ["--fleet", "local", "--store", "s3://cells"];
+    history(&lab, &[&[kernel][..], &url].concat()).expect(2, &["it is a folder"]);
 }

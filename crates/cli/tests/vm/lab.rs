@@ -29,7 +29,7 @@ const NOT_HERE: [&str; 4] =
 /// The folders of one test, and the cache that it uses.
 pub(crate) struct Lab {
     pub(crate) fixture: Fixture,
-    cache: PathBuf,
+    pub(crate) cache: PathBuf,
     kernel: String,
 }
 

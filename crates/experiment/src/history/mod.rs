@@ -9,7 +9,7 @@
 mod folder;
 mod suite;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use analysis::history::{
@@ -23,7 +23,7 @@ use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 use crate::laboratory::Laboratory;
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Plan, PlanError, plan_text};
 use crate::run_result::run_of;
 
 pub use folder::{history_folder, read_history};
@@ -43,6 +43,9 @@ pub struct RequestedKernels<'a> {
     /// Settings of the machine (`NAME=VALUE`) with which each kernel is measured as well.
     pub variants: &'a [String],
 }
+
+/// Makes the cells of a plan (TOML) elsewhere, and puts them into the store that the driver reads.
+pub type Fleet<'a> = dyn FnMut(&str) -> Result<()> + 'a;
 
 /// A history under way.
 pub struct KernelHistory {
@@ -111,13 +114,24 @@ impl KernelHistory {
     }
 
     /// Runs what is missing, round by round, and returns what it shows. The folder has the data after
-    /// each kernel. Fails when no kernel can run, or the user stopped it.
-    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<History> {
+    /// each kernel. With a fleet, it makes the cells of a round before they are read from its store.
+    /// Fails when no kernel can run, or the user stopped it.
+    pub fn run(
+        &mut self,
+        driver: &mut Driver<'_>,
+        mut fleet: Option<&mut Fleet<'_>>,
+    ) -> Result<History> {
+        if fleet.is_some() {
+            self.suite.needs_no_folder()?;
+        }
         for (number, seeds) in History::rounds(&self.data).into_iter().enumerate() {
             let is_first = number == 0;
             let wanted = self.wanted(seeds, is_first);
             if wanted.is_empty() {
                 continue;
+            }
+            if let Some(fleet) = &mut fleet {
+                self.on_fleet(&wanted, seeds, fleet, driver)?;
             }
             for (kernel, measures) in &wanted {
                 self.kernel_round(*kernel, measures, seeds, driver)?;
@@ -200,6 +214,30 @@ impl KernelHistory {
         (0..self.data.kernels.len()).filter(can_run).filter_map(of_kernel).collect()
     }
 
+    /// Has a fleet make the cells of a round, in a plan for all kernels that lack the same measures. What
+    /// does not boot is left out here, and reported when it has its turn.
+    fn on_fleet(
+        &self,
+        wanted: &[(usize, Vec<usize>)],
+        seeds: u32,
+        fleet: &mut Fleet<'_>,
+        driver: &mut Driver<'_>,
+    ) -> Result<()> {
+        let mut groups: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
+        for (kernel, measures) in wanted {
+            match self.set_up(&self.plan_of(&[*kernel], measures, seeds), driver) {
+                Ok(mut lab) => lab.machines.close(driver),
+                Err(ExperimentError::Plan(PlanError::Problems(_))) => continue,
+                Err(error) => return Err(error),
+            }
+            groups.entry(measures).or_default().push(*kernel);
+        }
+        for (measures, kernels) in groups {
+            fleet(&plan_text(&written(self.plan_of(&kernels, measures, seeds))))?;
+        }
+        Ok(())
+    }
+
     /// Runs some measures of a kernel with seeds from 1 on.
     fn kernel_round(
         &mut self,
@@ -208,7 +246,7 @@ impl KernelHistory {
         seeds: u32,
         driver: &mut Driver<'_>,
     ) -> Result<()> {
-        let plan = self.plan_of(kernel, measures, seeds);
+        let plan = self.plan_of(&[kernel], measures, seeds);
         let mut lab = match self.set_up(&plan, driver) {
             Ok(lab) => lab,
             Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
@@ -249,9 +287,11 @@ impl KernelHistory {
         Laboratory::set_up(plan, &self.suite.folder, driver)
     }
 
-    /// The plan of one kernel and some measures.
-    fn plan_of(&self, kernel: usize, measures: &[usize], seeds: u32) -> Plan {
-        let mut plan = self.suite.plan(&self.data.kernels[kernel..=kernel], seeds);
+    /// The plan of some kernels and measures.
+    fn plan_of(&self, kernels: &[usize], measures: &[usize], seeds: u32) -> Plan {
+        let kernels: Vec<HistoryKernel> =
+            kernels.iter().map(|kernel| self.data.kernels[*kernel].clone()).collect();
+        let mut plan = self.suite.plan(&kernels, seeds);
         let names: Vec<&String> = measures.iter().map(|it| &self.data.measures[*it]).collect();
         plan.factors[MEASURES].levels.retain(|level| names.contains(&&level.name));
         debug_assert_eq!(plan.factors[KERNELS].name, KERNEL);
@@ -284,6 +324,15 @@ impl KernelHistory {
         let (seeds, steps) = (counted(seeds as usize, "seed"), counted(steps, "step"));
         format!("after {seeds}: {steps}, {open} of {} open", history.comparisons.len())
     }
+}
+
+/// A plan as a file may have it: what has one level only is a factor of none.
+fn written(mut plan: Plan) -> Plan {
+    let (fixed, factors) =
+        plan.factors.into_iter().partition::<Vec<_>, _>(|factor| factor.levels.len() == 1);
+    let levels = fixed.into_iter().flat_map(|factor| factor.levels);
+    plan.base.extend(levels.flat_map(|level| level.settings));
+    Plan { factors, ..plan }
 }
 
 /// A number of things.
@@ -374,6 +423,20 @@ mod tests {
         assert_eq!((known.len(), known[2].name.as_str()), (5, "6.1.190-1 lru_gen=off"));
         let data = HistoryData { kernels: known, ..HistoryData::default() };
         assert_eq!(data.variants(), ["lru_gen=off"], "what an update measures of a new kernel");
+    }
+
+    #[test]
+    fn a_plan_for_a_fleet_can_be_read_and_has_the_same_cells() {
+        let suite = Suite::built_in("quick").unwrap().with_measures(&["touch".to_owned()]).unwrap();
+        let plan = suite.plan(&[kernel("a", ""), kernel("b", "")], 4);
+        let text = plan_text(&written(plan.clone()));
+        let read = crate::plan::parse_plan(&text).unwrap();
+        assert_eq!((plan.factors.len(), read.factors.len()), (2, 1));
+        let cells = |plan: &Plan| -> Vec<_> {
+            let cells = plan.cells(Path::new("")).unwrap().into_iter();
+            cells.map(|cell| crate::CellPlan { named: Vec::new(), ..cell }).collect()
+        };
+        assert_eq!(cells(&plan), cells(&read));
     }
 
     #[test]

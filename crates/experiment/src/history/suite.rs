@@ -147,6 +147,22 @@ impl Suite {
         }
     }
 
+    /// Fails if a path of the suite begins in its folder, as a plan elsewhere has another one.
+    pub(super) fn needs_no_folder(&self) -> Result<()> {
+        let cells = |folder: &Path| {
+            let kernel = HistoryKernel { name: "any".to_owned(), ..HistoryKernel::default() };
+            self.plan(&[kernel], 1).cells(folder).map_err(ExperimentError::Plan)
+        };
+        match cells(&self.folder)? == cells(&self.folder.join("elsewhere"))? {
+            true => Ok(()),
+            false => Err(ExperimentError::WrongUse(format!(
+                "the suite {} has paths that begin in {}: write them in full for a fleet",
+                self.name,
+                self.folder.display()
+            ))),
+        }
+    }
+
     /// The names of the measures.
     pub fn measures(&self) -> Vec<String> {
         self.measures.iter().map(|measure| measure.name.clone()).collect()
@@ -261,6 +277,21 @@ mod tests {
         let one = ids(&[kernel("6.1-1")]);
         let two = ids(&[kernel("5.10-1"), kernel("6.1-1")]);
         assert!(one.iter().all(|id| two.contains(id)), "{one:?} {two:?}");
+    }
+
+    #[test]
+    fn paths_that_begin_in_the_folder_do_not_go_to_a_fleet() {
+        let suite = |path: &str| {
+            let text = format!(
+                "name = \"x\"\n[base]\nsubject = \"vm\"\noverlay = {path:?}\n[[measure]]\n\
+                 name = \"a\"\nset = {{ probe = \"wake\" }}\n"
+            );
+            Suite::parse(&text, Path::new("/suites")).unwrap().needs_no_folder()
+        };
+        assert!(suite("/programs").is_ok());
+        let error = suite("programs").unwrap_err().to_string();
+        assert!(error.contains("begin in /suites: write them in full"), "{error}");
+        assert!(Suite::built_in("default").unwrap().needs_no_folder().is_ok());
     }
 
     #[test]
