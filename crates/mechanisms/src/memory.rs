@@ -17,6 +17,8 @@ const PAGE_BYTES: usize = 4096;
 /// What `mprotect` and `shootdown` change, in pages: 1 MiB and 64 KiB.
 const PROTECTED_PAGES: u32 = 256;
 const SHOT_DOWN_PAGES: u32 = 16;
+/// What is taken of the memory at a time, in pages: 256 KiB.
+const PRESSURE_PAGES: u32 = 64;
 /// Most pages that are read from swap at a time (`vm.page-cluster`).
 const MOST_TOGETHER: u64 = 8;
 const MEMINFO: &str = "/proc/meminfo";
@@ -142,7 +144,7 @@ pub(crate) fn swap_out(count: u32) -> io::Result<f64> {
 }
 
 /// Touches of pages that are in swap, and no longer in memory: what was swapped out stays there until
-/// the memory is needed, so all that is free is used once.
+/// the memory is needed, so memory is taken until it is.
 pub(crate) fn swap_in(count: u32) -> io::Result<f64> {
     let mapping = filled(count)?;
     mapping.page_out()?;
@@ -150,9 +152,18 @@ pub(crate) fn swap_in(count: u32) -> io::Result<f64> {
     while kib(MEMINFO, "Writeback:")? > 0 {
         thread::sleep(Duration::from_millis(10));
     }
-    let free_pages = kib(MEMINFO, "MemAvailable:")? / 4;
-    let wanted = u32::try_from(free_pages).unwrap_or(u32::MAX).saturating_add(4 * count);
-    pages(wanted)?.touch(PAGE_BYTES, 1);
+    let kept_kib = u64::from(count) * PAGE_BYTES as u64 / 1024 / 8;
+    let available_pages = kib(MEMINFO, "MemAvailable:")? / 4;
+    let mut pressure = Vec::new();
+    for _ in 0..=2 * available_pages / u64::from(PRESSURE_PAGES) {
+        if kib(MEMINFO, "SwapCached:")? <= kept_kib {
+            break;
+        }
+        let more = pages(PRESSURE_PAGES)?;
+        more.touch(PAGE_BYTES, 1);
+        pressure.push(more);
+    }
+    drop(pressure);
     returned(&mapping, count)
 }
 
