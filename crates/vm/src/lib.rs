@@ -80,7 +80,6 @@ use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
 use memory_clock::{ClockFiles, MemoryClock};
-use platform::{Platform, find_kernel};
 use program_files::ProgramFiles;
 use qemu::{Restore, Start, machine_arguments};
 use qmp::Event;
