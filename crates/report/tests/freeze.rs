@@ -11,11 +11,13 @@ const RESULTS: &str = r#"{
 "scenarios": [{"name": "leak", "about": "a leak", "link": "https://example.org"}, {"name": "b", "about": ""}],
 "policies": [{"name": "kernel", "about": "as it is", "settings": []},
  {"name": "no-swap", "about": "no swap", "settings": ["subject.swap=0"]},
- {"name": "high", "about": "h", "settings": ["memory.high = 0.8 x limit", "sysctl.vm.min_free_kbytes=5120"]}],
+ {"name": "high", "about": "h", "settings": ["memory.high = 0.8 x limit", "sysctl.vm.min_free_kbytes=5120"]},
+ {"name": "earlyoom", "about": "e", "settings": ["daemon=earlyoom -s 100"], "control": "kernel"}],
 "cells": [
 {"kernel":"deb:linux-image-6.1.0-56-cloud-amd64","scenario":"leak","policy":"kernel","runs":[{"seed":1,"status":"complete","idle_s":0.07,"frozen_s":{"at_least":33.0},"frozen_in_plan_s":[29.0,29.5],"longest_s":{"at_least":33.0},"responses":60,"lost":1,"victims":{"offenders":1,"bystanders":0,"probe":0,"others":0},"first_kill_after_s":2.5,"finished":0,"refused":0}]},
 {"kernel":"deb:linux-image-6.1.0-56-cloud-amd64","scenario":"leak","policy":"no-swap","runs":[{"seed":1,"status":"complete","idle_s":0.07,"frozen_s":1.25,"frozen_in_plan_s":[1.25,1.25],"longest_s":1.25,"responses":60,"lost":0,"victims":{"offenders":1,"bystanders":0,"probe":0,"others":0},"finished":0,"refused":0}]},
 {"kernel":"deb:linux-image-6.1.0-56-cloud-amd64","scenario":"b","policy":"high","runs":[],"problem":"it does not boot"},
+{"kernel":"deb:linux-image-6.1.0-56-cloud-amd64","scenario":"leak","policy":"earlyoom","runs":[{"seed":1,"status":"complete","idle_s":0.07,"frozen_s":2.0,"frozen_in_plan_s":[2.0,2.0],"longest_s":2.0,"responses":60,"lost":0,"victims":{"offenders":1,"bystanders":0,"probe":0,"others":0},"finished":0,"refused":0}]},
 {"kernel":"7.3","scenario":"b","policy":"kernel","runs":[{"seed":1,"status":"kernel-died","responses":0,"lost":0,"victims":{"offenders":0,"bystanders":0,"probe":0,"others":0},"finished":0,"refused":0,"death":"a bug"}]}
 ]}"#;
 
@@ -27,6 +29,7 @@ fn printed(text: &str) -> Option<String> {
         kernel: "6.8.0".to_owned(),
         swaps: vec!["/dev/sda2".to_owned()],
         sysctls: [("vm.min_free_kbytes".to_owned(), "18446744073709551615".to_owned())].into(),
+        daemons: Vec::new(),
     };
     let scenarios: Vec<String> = runs.scenarios.iter().map(|it| it.name.clone()).collect();
     let (about, caveat) = ("a", Some("Another disk."));
@@ -41,7 +44,7 @@ fn results_are_shown_and_give_advice() {
     for words in [
         "frozen for ≥33.0s under leak",
         "it does not boot",
-        "no-swap shortens freezes",
+        "no-swap and earlyoom shorten freezes",
         "-/dev/sda2",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -20,7 +20,7 @@ use crate::kernel_room::KernelRoom;
 use crate::platform::{Platform, find_kernel};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
-use crate::{Result, Stop, VmError, disks, guest_program};
+use crate::{Result, Stop, VmError, disks, guest_program, overlay, start_script};
 
 pub(crate) struct Parts {
     pub(crate) qemu: Qemu,
@@ -54,7 +54,12 @@ impl Parts {
         let agent = guest_program::agent(platform)?;
         disks::substitute(&mut machine, &kernel);
         let modules = modules(&kernel, &machine, root)?;
-        let tools = root.map_or_else(|| Ok(Vec::new()), |root| root.tools(&machine))?;
+        let mut tools = root.map_or_else(|| Ok(Vec::new()), |root| root.tools(&machine))?;
+        if start_script::is_in(extra) {
+            tools.extend(start_script::files(root)?);
+            let arguments = [&*machine.cmdline, &start_script::argument()].join(" ");
+            arguments.trim_start().clone_into(&mut machine.cmdline);
+        }
         let initramfs = archive(&agent.bytes, &modules, &tools, extra, root.is_some());
         let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();
         let modules = modules.into_iter().map(|(file, _)| file).collect();
@@ -207,8 +212,9 @@ pub fn boot(
     stop: Stop<'_>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Booted> {
+    let overlay = overlay::of(spec, cache)?;
     let root = GuestRoot::of(spec, cache, stop, say)?;
-    let mut parts = Parts::gather(None, spec, cache, &[], root.as_ref(), Then::Report)?;
+    let mut parts = Parts::gather(None, spec, cache, &overlay, root.as_ref(), Then::Report)?;
     parts.with_room(say, |parts, _| boot_once(parts, cache, stop))
 }
 

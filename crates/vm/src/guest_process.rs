@@ -15,7 +15,7 @@ use sys::process::{KilledOnDrop, signal, signals, spawn_bound};
 
 use crate::qemu::{Qemu, Start, Stopping, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
-use crate::{Result, Stop, TICK, VmError};
+use crate::{Result, Stop, TICK, VmError, start_script};
 
 /// Additional time for a root: slow hosts unpack so much in a second.
 const UNPACKED_BYTES_PER_S: u64 = 512 << 10;
@@ -285,6 +285,9 @@ impl GuestProcess {
             self.child.0.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
         let console = text_of(&self.console);
         let errors = text_of(&self.errors);
+        if let Some(why) = start_script::failure(&console) {
+            return (why, None);
+        }
         let Some(cause) = last_words(&console) else {
             let text = match errors.is_empty() {
                 false => format!("{how}: {errors}"),

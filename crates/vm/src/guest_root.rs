@@ -74,9 +74,7 @@ impl GuestRoot {
 
     fn add_tool(&self, kind: FileSystem, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
         let Some((name, package)) = kind.maker() else { return Ok(()) };
-        let found = roots::program(&self.archive, name);
-        let program = found.map_err(|error| failure(error, &self.spec.name))?;
-        let Program { bytes, loader, libraries } = program.ok_or_else(|| {
+        let Program { bytes, loader, libraries } = self.program(name)?.ok_or_else(|| {
             VmError::Unavailable(format!(
                 "the root {} has no {name}, which makes the file system {}: add its package, as in \
                  root=debian:13,{package}",
@@ -89,6 +87,12 @@ impl GuestRoot {
         let libraries = libraries.into_iter();
         files.extend(libraries.map(|(name, bytes)| (format!("{TOOL_LIBRARIES}/{name}"), bytes)));
         Ok(())
+    }
+
+    /// A program of it; `None` if it has none of this name. Fails when its archive cannot be read.
+    pub(crate) fn program(&self, name: &str) -> Result<Option<Program>> {
+        let found = roots::program(&self.archive, name);
+        found.map_err(|error| failure(error, &self.spec.name))
     }
 
     pub(crate) fn setup(&self) -> RootSetup {

@@ -34,6 +34,7 @@ mod qemu;
 mod qmp;
 mod shell;
 mod snapshot;
+mod start_script;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -72,13 +73,13 @@ pub use platform::obstacle;
 pub use qemu::Qemu;
 pub use roots::is_path as is_path_of_root;
 pub use shell::{Shell, ShellState};
+pub use start_script::{START_SCRIPT, START_SCRIPT_PACKAGE};
 pub use verify::{Difference, first_difference};
 
 use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
 use memory_clock::{ClockFiles, MemoryClock};
-use platform::{Platform, find_kernel};
 use program_files::ProgramFiles;
 use qemu::{Restore, Start, machine_arguments};
 use qmp::Event;
@@ -185,13 +186,7 @@ impl Vm {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let cache = &options.cache;
-        let overlay = match &spec.overlay {
-            Some(overlay) => {
-                let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
-                overlay::read(overlay, platform).map_err(VmError::Unavailable)?
-            }
-            None => Vec::new(),
-        };
+        let overlay = overlay::of(spec, cache)?;
         let root = GuestRoot::of(spec, cache, stop, say)?;
         let (qemu, root_files) = (options.qemu.as_ref(), root.as_ref());
         let mut parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;

@@ -6,9 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use guest::{MODULES_DIR, PROGRAM};
+use keep::Cache;
+use model::VmSpec;
 
+use crate::VmError;
 use crate::initramfs::{DIRECTORY, EXECUTABLE, LINK, PLAIN, RootFile};
-use crate::platform::Platform;
+use crate::platform::{Platform, find_kernel};
 
 /// Limit of an overlay, which is kept in the guest's memory.
 const MOST_BYTES: u64 = 256 << 20;
@@ -34,9 +37,16 @@ pub(crate) fn check(overlay: &str) -> Result<(), String> {
     }
 }
 
+/// The files of the overlay of a machine, if it has one. Fails without the kernel, and as [`read`].
+pub(crate) fn of(spec: &VmSpec, cache: &Cache) -> Result<Vec<RootFile>, VmError> {
+    let Some(overlay) = &spec.overlay else { return Ok(Vec::new()) };
+    let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
+    read(overlay, platform).map_err(VmError::Unavailable)
+}
+
 /// The files of an overlay for a guest of a platform. Fails as [`check`], for a folder as
 /// [`read_folder`], and when this build has no such program for the platform.
-pub(crate) fn read(overlay: &str, platform: &Platform) -> Result<Vec<RootFile>, String> {
+fn read(overlay: &str, platform: &Platform) -> Result<Vec<RootFile>, String> {
     check(overlay)?;
     if is_folder(overlay) {
         return read_folder(Path::new(overlay));

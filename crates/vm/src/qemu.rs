@@ -10,6 +10,7 @@ use model::{Accel, Architecture, CpuModel, MachineSpec, TimeModel, VmSpec};
 
 use crate::engine;
 use crate::platform::{Platform, find_kernel};
+use crate::start_script::FIRST_PROCESS;
 use crate::{Result, VmError};
 
 #[derive(Clone, Copy)]
@@ -276,7 +277,12 @@ fn command_line(setup: &Setup) -> String {
     let fixed = Platform::of(setup.architecture).kernel_arguments();
     let own = &setup.machine.cmdline;
     let space = if own.is_empty() { "" } else { " " };
-    format!("{fixed}{space}{own} rdinit={PROGRAM} -- {ROLE}")
+    // A guest with a start script has another first process, which becomes the agent.
+    let first = match own.contains(FIRST_PROCESS) {
+        true => String::new(),
+        false => format!(" {FIRST_PROCESS}{PROGRAM}"),
+    };
+    format!("{fixed}{space}{own}{first} -- {ROLE}")
 }
 
 pub(crate) fn path_of(file: &File) -> String {

@@ -86,13 +86,27 @@ impl FreezeSuiteRuns {
             else {
                 continue;
             };
-            match verdict {
+            match self.checked(kernel, verdict, after) {
                 Verdict::Better => advice.better.push(effect),
                 Verdict::Worse => advice.worse.push(effect),
                 Verdict::Alike => advice.alike += 1,
             }
         }
         advice
+    }
+
+    /// A verdict, which is better only if the policy is better than its control, too.
+    fn checked(&self, kernel: &str, found: Verdict, after: &FreezeCell) -> Verdict {
+        let policy = self.policies.iter().find(|it| it.name == after.policy);
+        let control = policy.and_then(|it| it.control.as_deref());
+        let Some(control) = control.filter(|_| found == Verdict::Better) else { return found };
+        // Without its runs, the cell would be that of the first policy.
+        let is_known = self.policies.iter().any(|it| it.name == control);
+        let control = self.cell(kernel, &after.scenario, control).filter(|_| is_known);
+        match control.and_then(|control| verdict(control, after)) {
+            Some(Verdict::Better) => Verdict::Better,
+            _ => Verdict::Alike,
+        }
     }
 }
 
@@ -147,6 +161,45 @@ mod tests {
             runs: frozen_s.map(run).into(),
             problem: None,
         }
+    }
+
+    #[test]
+    fn a_policy_that_is_no_better_than_its_control_is_no_advice() {
+        let policy = |name: &str, control: Option<&str>| FreezePolicy {
+            name: name.into(),
+            control: control.map(str::to_owned),
+            ..FreezePolicy::default()
+        };
+        let of_control = |name: &str| policy(name, Some("idle"));
+        let policies = vec![policy("none", None), policy("idle", Some("unmeasured"))];
+        let daemons = FreezeSuiteRuns {
+            policies: vec![of_control("slow"), of_control("quick"), of_control("idle")],
+            cells: vec![
+                cell("slow", "a", [1.0, 2.0], 0),
+                cell("quick", "a", [0.1, 0.2], 0),
+                cell("slow", "other", [0.0, 0.0], 0),
+            ],
+            ..FreezeSuiteRuns::default()
+        };
+        let scenario =
+            |name: &str| FreezeScenario { name: name.into(), ..FreezeScenario::default() };
+        let suite = FreezeSuiteRuns {
+            kernels: vec!["k".into()],
+            scenarios: ["a", "b"].map(scenario).into(),
+            policies,
+            cells: vec![
+                cell("none", "a", [9.0, 12.0], 0),
+                cell("none", "b", [9.0, 12.0], 0),
+                cell("idle", "a", [2.0, 3.0], 0),
+                cell("idle", "b", [2.0, 3.0], 0),
+            ],
+        };
+        let runs = suite.with_policies_of(&daemons);
+        let names: Vec<&str> = runs.policies.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["none", "idle", "slow", "quick"]);
+        let advice = runs.advice("k", &["a".to_owned(), "b".to_owned()], "none");
+        let [quick] = &advice[..] else { panic!("{advice:#?}") };
+        assert_eq!((quick.policy, quick.better.len(), quick.alike), (3, 1, 0), "b has no runs");
     }
 
     #[test]

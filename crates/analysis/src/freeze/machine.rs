@@ -13,6 +13,9 @@ const SWAPS: &str = "/etc/fstab";
 const ZRAM: &str = "/etc/systemd/zram-generator.conf";
 const AT_BOOT: &str = "/etc/tmpfiles.d/90-freeze.conf";
 const UNIT: &str = "a drop-in of the unit (systemctl edit UNIT)";
+const DAEMON: &str = "the unit of the daemon (systemctl edit UNIT)";
+/// How the setting of a policy begins that names its daemon.
+const DAEMON_SETTING: &str = "daemon=";
 /// The free memory that the kernel keeps has another size on each machine.
 const MIN_FREE: &str = "vm.min_free_kbytes";
 const SYSCTL: &str = "sysctl.";
@@ -26,6 +29,8 @@ pub struct MachineNow {
     pub swaps: Vec<String>,
     /// Its sysctls by name, as far as they can be read.
     pub sysctls: BTreeMap<String, String>,
+    /// Names of the daemons that run and kill before the kernel does.
+    pub daemons: Vec<String>,
 }
 
 /// Lines of a file that a policy would change, each with `+` or `-`.
@@ -46,16 +51,22 @@ impl MachineNow {
         nearest.or_else(|| runs.kernels.iter().min_by_key(|it| version(it))).map(String::as_str)
     }
 
-    /// The policy of a suite that the machine has: by its swap, and by its swappiness. The first one
-    /// where none fits.
+    /// The policy of a suite that the machine has: by its swap, by a daemon, and by its swappiness. The
+    /// first one where none fits.
     pub fn policy<'a>(&self, runs: &'a FreezeSuiteRuns) -> Option<&'a FreezePolicy> {
         let has = |setting: String| {
             move |it: &&FreezePolicy| it.settings.len() == 1 && it.settings[0] == setting
         };
         let swappiness = self.sysctls.get("vm.swappiness");
         let swappiness = swappiness.map(|it| format!("sysctl.vm.swappiness={it}"));
+        let has_daemon = |it: &&FreezePolicy| {
+            let runs_it = daemon(it).is_some_and(|name| self.daemons.iter().any(|it| it == name));
+            runs_it && has_zram(it) == self.has_zram()
+        };
         let fitting = if self.swaps.is_empty() {
             runs.policies.iter().find(has("subject.swap=0".to_owned()))
+        } else if let Some(policy) = runs.policies.iter().find(has_daemon) {
+            Some(policy)
         } else if self.has_zram() {
             runs.policies.iter().find(|it| has_zram(it))
         } else {
@@ -102,6 +113,10 @@ impl MachineNow {
             }
             "subject.lru_gen" => at_boot("enabled", if value == "on" { "y" } else { "n" }),
             "subject.lru_gen.min_ttl_ms" => at_boot("min_ttl_ms", value),
+            "daemon" => {
+                let lines = ["+[Service]", "+ExecStart="].map(str::to_owned);
+                vec![(DAEMON, [&lines[..], &[format!("+ExecStart={value}")]].concat())]
+            }
             "memory.high" => {
                 let share = value.trim_end_matches(" x limit");
                 let high = format!("+MemoryHigh=…  # {share} of MemoryMax");
@@ -140,12 +155,18 @@ impl MachineNow {
     }
 }
 
-/// Whether swap is in compressed memory with a policy.
 /// Whether a device of swap is in compressed memory.
 fn is_zram(device: &str) -> bool {
     device.contains("zram")
 }
 
+/// The name of the daemon that a policy starts.
+fn daemon(policy: &FreezePolicy) -> Option<&str> {
+    let command = policy.settings.iter().find_map(|it| it.strip_prefix(DAEMON_SETTING))?;
+    command.split_whitespace().next()?.rsplit('/').next()
+}
+
+/// Whether swap is in compressed memory with a policy.
 fn has_zram(policy: &FreezePolicy) -> bool {
     policy.settings.iter().any(|setting| setting.ends_with("=zram"))
 }
@@ -166,7 +187,7 @@ mod tests {
 
     fn policy(name: &str, settings: &[&str]) -> FreezePolicy {
         let settings = settings.iter().map(|it| (*it).to_owned()).collect();
-        FreezePolicy { name: name.to_owned(), about: String::new(), settings }
+        FreezePolicy { name: name.to_owned(), settings, ..FreezePolicy::default() }
     }
 
     fn suite() -> FreezeSuiteRuns {
@@ -183,6 +204,7 @@ mod tests {
                 policy("no-swap", &["subject.swap=0"]),
                 policy("zram", &["subject.swap=48M", "subject.disk.model=zram"]),
                 policy("swappiness-10", &["sysctl.vm.swappiness=10"]),
+                policy("earlyoom", &["daemon=/usr/bin/earlyoom -r 3600"]),
             ],
             ..FreezeSuiteRuns::default()
         }
@@ -194,6 +216,7 @@ mod tests {
             kernel: kernel.to_owned(),
             swaps: swaps.iter().map(|it| (*it).to_owned()).collect(),
             sysctls: [swappiness].into(),
+            daemons: Vec::new(),
         }
     }
 
@@ -217,6 +240,15 @@ mod tests {
         assert_eq!(has(&["/dev/zram0"], "180"), "zram");
         assert_eq!(has(&["/dev/sda2"], "10"), "swappiness-10");
         assert_eq!(has(&["/dev/sda2"], "60"), "kernel");
+        let with_daemon = |swaps: &[&str], daemon: &str| {
+            let daemons = vec![daemon.to_owned()];
+            let machine = MachineNow { daemons, ..machine("6.1", swaps, "10") };
+            machine.policy(&suite).unwrap().name.clone()
+        };
+        assert_eq!(with_daemon(&["/dev/sda2"], "earlyoom"), "earlyoom");
+        assert_eq!(with_daemon(&["/dev/sda2"], "systemd-oomd"), "swappiness-10");
+        assert_eq!(with_daemon(&["/dev/zram0"], "earlyoom"), "zram", "the suite has not both");
+        assert_eq!(with_daemon(&[], "earlyoom"), "no-swap");
     }
 
     #[test]
@@ -225,10 +257,14 @@ mod tests {
         let lines = |policy: &FreezePolicy| -> Vec<String> {
             now.changes(policy).into_iter().flat_map(|change| change.lines).collect()
         };
-        let [_, no_swap, zram, swappiness] = &suite().policies[..] else { panic!() };
+        let [_, no_swap, zram, swappiness, daemon] = &suite().policies[..] else { panic!() };
         assert_eq!(lines(no_swap), ["-/dev/sda2 none swap …"]);
         assert_eq!(lines(zram), ["+[zram0]", "+zram-size = ram", "-/dev/sda2 none swap …"]);
         assert_eq!(lines(swappiness), ["-vm.swappiness = 60", "+vm.swappiness = 10"]);
+        assert_eq!(
+            lines(daemon),
+            ["+[Service]", "+ExecStart=", "+ExecStart=/usr/bin/earlyoom -r 3600"]
+        );
         assert!(lines(&policy("same", &["sysctl.vm.swappiness=60"])).is_empty());
         let high = lines(&policy("high", &["memory.high = 0.8 x limit"]));
         assert_eq!(high[1], "+MemoryHigh=…  # 0.8 of MemoryMax");

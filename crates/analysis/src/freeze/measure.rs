@@ -9,6 +9,9 @@ use stats::median;
 /// A response is slow if it takes more than this many times the idle median.
 const SLOW: f64 = 3.0;
 const NS_PER_S: f64 = 1e9;
+/// A bystander that touched nothing for so long has ended: one that lives, on a machine that stood still
+/// for half a minute, did so for at most 4.6 s (`docs/freeze/daemons.json`).
+const STOPPED_NS: u64 = 6_000_000_000;
 /// The source of the load's own counters.
 const LOAD: &str = "load";
 
@@ -44,9 +47,9 @@ pub struct FreezeRun {
     pub responses: usize,
     /// Responses that never completed: they failed, or the run ended first.
     pub lost: usize,
-    /// Whom the kernel killed.
+    /// Who was killed.
     pub victims: Victims,
-    /// Time from the first offender to the first kill, in seconds; absent if nothing was killed.
+    /// Time from the first offender to the first kill, in seconds; absent if nothing was killed by SIGKILL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_kill_after_s: Option<f64>,
     /// Offenders that ended by themselves, their work done.
@@ -58,7 +61,7 @@ pub struct FreezeRun {
     pub death: Option<String>,
 }
 
-/// Processes that the kernel killed for lack of memory.
+/// Processes that the kernel killed for lack of memory, or a daemon ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Victims {
     /// Processes that filled memory.
@@ -101,14 +104,25 @@ struct Freeze {
     to_ns: u64,
 }
 
-/// The measures of a run whose load is an exhaustion. `None` without a header.
-pub fn freeze_run(run: &Run) -> Option<FreezeRun> {
+/// The measures of a run whose load is an exhaustion, next to a daemon that ends processes or without
+/// one. `None` without a header.
+pub fn freeze_run(run: &Run, has_daemon: bool) -> Option<FreezeRun> {
     let seed = run.header.as_ref()?.spec.seed;
     let samples: Vec<&SampleRecord> = run.samples().collect();
     let idle_ns = idle_ns(&samples);
     let status = run.status();
     let totals = Totals::read(run);
-    let victims = totals.victims(status);
+    let mut victims = totals.victims(status);
+    let mut refused = totals.load("offenders_refused");
+    if has_daemon {
+        // A daemon ends processes by SIGTERM, which the load counts with those that failed.
+        let bystander = u64::from(refused > 0 && victims.bystanders == 0 && has_stopped(&samples));
+        victims.bystanders += bystander;
+        victims.offenders += refused - bystander;
+        refused = 0;
+        // The agent ends a run so if its probe ended otherwise than by the OOM killer.
+        victims.probe += u64::from(run.end().is_some_and(|end| end.status == EndStatus::Killed));
+    }
     let mut result = FreezeRun {
         seed,
         status: status.name().to_owned(),
@@ -118,7 +132,7 @@ pub fn freeze_run(run: &Run) -> Option<FreezeRun> {
         victims,
         first_kill_after_s: totals.first_kill_after_s(),
         finished: totals.load("offenders_finished"),
-        refused: totals.load("offenders_refused"),
+        refused,
         death: death(run, status),
         ..FreezeRun::default()
     };
@@ -148,6 +162,17 @@ fn idle_ns(samples: &[&SampleRecord]) -> Option<f64> {
     let delays: Vec<f64> =
         samples.iter().filter(is_idle).map(|sample| sample.delay_ns() as f64).collect();
     median(&delays).filter(|ns| *ns > 0.0)
+}
+
+/// Whether the bystander touched nothing more at the end: it touches memory 20 times a second as long as it
+/// lives.
+fn has_stopped(samples: &[&SampleRecord]) -> bool {
+    let touches = |sample: &SampleRecord| counter(&sample.after, LOAD, "bystander_touches");
+    // Responses that the end of the run cut off have no counters.
+    let known = samples.iter().rev().find_map(|sample| Some((sample, touches(sample)?)));
+    let Some((last, count)) = known else { return false };
+    let first = samples.iter().find(|sample| touches(sample) == Some(count));
+    first.is_some_and(|first| ended_ns(last).saturating_sub(ended_ns(first)) >= STOPPED_NS)
 }
 
 /// When a response completed, or at least was still under way.

@@ -40,6 +40,9 @@ pub struct FreezePolicy {
     pub about: String,
     /// Its settings, each as `NAME=VALUE`.
     pub settings: Vec<String>,
+    /// The policy whose machine differs only in what is under test; `None` = the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
 }
 
 /// The runs of one combination.
@@ -115,6 +118,28 @@ impl FreezeSuiteRuns {
             self.cells.iter().find(is_it)
         };
         find(policy).or_else(|| find(&self.policies.first()?.name))
+    }
+
+    /// Adds the policies of other results that are missing here, with their runs of these kernels and
+    /// scenarios. What was not measured is a cell without runs, not one as the first policy has it.
+    pub fn with_policies_of(mut self, other: &Self) -> Self {
+        let is_new = |it: &&FreezePolicy| !self.policies.iter().any(|known| known.name == it.name);
+        let new: Vec<FreezePolicy> = other.policies.iter().filter(is_new).cloned().collect();
+        for policy in &new {
+            for kernel in &self.kernels {
+                let cells = self.scenarios.iter().map(|scenario| {
+                    let names = [kernel, &scenario.name, &policy.name];
+                    let is_it = |it: &&FreezeCell| [&it.kernel, &it.scenario, &it.policy] == names;
+                    let [kernel, scenario, policy] = names.map(String::clone);
+                    let unmeasured =
+                        || FreezeCell { kernel, scenario, policy, ..FreezeCell::default() };
+                    other.cells.iter().find(is_it).cloned().unwrap_or_else(unmeasured)
+                });
+                self.cells.extend(cells);
+            }
+        }
+        self.policies.extend(new);
+        self
     }
 
     /// The ranking of the policies on a kernel.

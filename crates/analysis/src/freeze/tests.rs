@@ -117,9 +117,52 @@ fn run(
 
 const NOBODY: [u64; 3] = [0; 3];
 
+/// What a daemon ends gets SIGTERM, which the load counts as refused. The bystander touches memory up to
+/// this sample.
+fn ended_by_a_daemon(refused: u64, last_touch: u64) -> Run {
+    let mut run = run(60, &[], u64::MAX, EndStatus::Complete, NOBODY);
+    for line in &mut run.lines {
+        match line {
+            Line::Sample(sample) => {
+                let touches = (u64::from(sample.index) + 1).min(last_touch);
+                let load = sample.after.get_mut("load").unwrap();
+                load.insert("bystander_touches".into(), touches);
+            }
+            Line::Delivered(delivered) => {
+                delivered.totals.insert("offenders_refused".into(), refused);
+            }
+            _ => {}
+        }
+    }
+    run
+}
+
+#[test]
+fn who_a_daemon_ended_is_known_by_what_the_bystander_touches() {
+    let victims = |run: &Run, has_daemon| {
+        let measured = freeze_run(run, has_daemon).unwrap();
+        (measured.victims.offenders, measured.victims.bystanders, measured.refused)
+    };
+    let offenders = ended_by_a_daemon(2, 60);
+    assert_eq!(victims(&offenders, true), (2, 0, 0));
+    assert_eq!(victims(&offenders, false), (0, 0, 2), "the kernel alone sends no SIGTERM");
+    let both = ended_by_a_daemon(2, 30);
+    assert_eq!(victims(&both, true), (1, 1, 0));
+    let nobody = ended_by_a_daemon(0, 30);
+    assert_eq!(victims(&nobody, true), (0, 0, 0), "it may be starved, and was not ended");
+    assert_eq!(victims(&ended_by_a_daemon(2, 55), true), (2, 0, 0), "it may wait for its memory");
+}
+
+#[test]
+fn a_probe_that_a_daemon_ended_is_a_wrong_victim() {
+    let cut_off = run(60, &[], 12 * INTERVAL_NS, EndStatus::Killed, NOBODY);
+    let probe = |has_daemon| freeze_run(&cut_off, has_daemon).unwrap().victims.probe;
+    assert_eq!((probe(true), probe(false)), (1, 0), "without one the user may have ended it");
+}
+
 #[test]
 fn a_machine_that_always_answers_is_never_frozen() {
-    let measured = freeze_run(&run(60, &[], u64::MAX, EndStatus::Complete, NOBODY)).unwrap();
+    let measured = freeze_run(&run(60, &[], u64::MAX, EndStatus::Complete, NOBODY), false).unwrap();
     assert_eq!(measured.frozen_s, Some(Observation::exact(0.0)));
     assert_eq!((measured.responses, measured.lost, measured.seed), (60, 0, 7));
     assert_eq!((measured.idle_s, measured.first_kill_after_s), (Some(0.08), None));
@@ -130,7 +173,8 @@ fn two_freezes_are_summed_and_the_longest_is_known() {
     let start_ns = 10 * INTERVAL_NS;
     let frozen =
         [(start_ns, start_ns + 2_000 * MS), (start_ns + 8_000 * MS, start_ns + 9_000 * MS)];
-    let measured = freeze_run(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY)).unwrap();
+    let measured =
+        freeze_run(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY), false).unwrap();
     let [sum, longest] = [measured.frozen_s, measured.longest_s].map(|it| it.unwrap().value);
     assert!((sum - 3.16).abs() < 1e-9 && (longest - 2.08).abs() < 1e-9, "{sum} {longest}");
 }
@@ -143,7 +187,7 @@ fn a_run_without_an_idle_response_has_no_frozen_seconds() {
             sample.after = counters(1, 0);
         }
     }
-    let measured = freeze_run(&run).unwrap();
+    let measured = freeze_run(&run, false).unwrap();
     assert_eq!((measured.idle_s, measured.frozen_s, measured.longest_s), (None, None, None));
 }
 
@@ -158,7 +202,7 @@ fn a_response_that_fails_at_once_is_a_freeze_until_the_next_one() {
             sample.censored_at_ns = sample.completed_ns.take().map(|ns| ns - IDLE_NS + MS);
         }
     }
-    let measured = freeze_run(&run).unwrap();
+    let measured = freeze_run(&run, false).unwrap();
     assert_eq!((measured.lost, measured.frozen_s), (3, Some(Observation::exact(1.5))));
 }
 
@@ -174,7 +218,8 @@ fn a_range_with_a_bound_in_it_ends_in_a_bound() {
 #[test]
 fn a_probe_that_was_killed_is_a_wrong_victim_and_makes_a_bound() {
     let end_ns = 12 * INTERVAL_NS;
-    let measured = freeze_run(&run(60, &[], end_ns, EndStatus::OutOfMemory, [0, 1, 1])).unwrap();
+    let measured =
+        freeze_run(&run(60, &[], end_ns, EndStatus::OutOfMemory, [0, 1, 1]), false).unwrap();
     assert_eq!(measured.victims, Victims { bystanders: 1, probe: 1, ..Victims::default() });
     assert!(measured.frozen_s.unwrap().is_lower_bound);
     // Of 60 points, 12 half seconds from the first one on were seen.
@@ -230,7 +275,7 @@ proptest! {
     fn a_freeze_of_known_length_is_measured(point in LEAD + 1..40, length_ms in 300..9_000_u64) {
         let from_ns = point * INTERVAL_NS;
         let frozen = [(from_ns, from_ns + length_ms * MS)];
-        let measured = freeze_run(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY)).unwrap();
+        let measured = freeze_run(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY), false).unwrap();
         let expected_s = (length_ms * MS + IDLE_NS) as f64 / 1e9;
         let found = measured.frozen_s.unwrap();
         prop_assert!(!found.is_lower_bound && (found.value - expected_s).abs() < 1e-9, "{found:?}");
@@ -243,7 +288,7 @@ proptest! {
         let from_ns = point * INTERVAL_NS;
         let end_ns = from_ns + cut_ms * MS;
         let frozen = [(from_ns, from_ns + 20_000 * MS)];
-        let cut = freeze_run(&run(60, &frozen, end_ns, EndStatus::Timeout, NOBODY)).unwrap();
+        let cut = freeze_run(&run(60, &frozen, end_ns, EndStatus::Timeout, NOBODY), false).unwrap();
         let bound = cut.frozen_s.unwrap();
         prop_assert!(bound.is_lower_bound && bound.value <= 20.08);
         prop_assert!((bound.value - cut_ms as f64 / 1e3).abs() < 1e-9, "{bound:?}");
@@ -255,7 +300,7 @@ proptest! {
     fn every_victim_is_counted_once(offenders in 0..9_u64, bystanders in 0..2_u64, others in 0..3_u64) {
         let all = offenders + bystanders + others;
         let killed = [offenders, bystanders, all];
-        let victims = freeze_run(&run(60, &[], u64::MAX, EndStatus::Complete, killed)).unwrap().victims;
+        let victims = freeze_run(&run(60, &[], u64::MAX, EndStatus::Complete, killed), false).unwrap().victims;
         prop_assert_eq!(victims, Victims { offenders, bystanders, probe: 0, others });
         prop_assert_eq!(victims.wrong(), bystanders + others);
     }

@@ -54,7 +54,8 @@ pub(super) struct AdviseArgs {
 
 /// What turns around with another disk than the suite's (`docs/freeze/answers.md`).
 const DISK_OF_SUITE: &str = "The suite's disk is slow (2 ms, 20 MB/s): in place of swap on an SSD, \
-                             zram did not shorten freezes; no swap and min-ttl did.";
+                             zram did not shorten freezes; no swap did. So did min-ttl and \
+                             earlyoom-memory, with swap.";
 
 /// What a machine is for.
 #[derive(Clone, Copy, ValueEnum)]
@@ -132,8 +133,9 @@ fn this_machine() -> (MachineNow, String) {
     words.extend(sysctls.get("vm.swappiness").map(|it| format!("vm.swappiness {it}")));
     words.push(format!("Linux {kernel}"));
     let daemons = daemons();
-    words.extend((!daemons.is_empty()).then(|| format!("{} is running", format::and(daemons))));
-    (MachineNow { kernel, swaps: devices, sysctls }, words.join(", "))
+    let running = || format!("{} is running", format::and(daemons.clone()));
+    words.extend((!daemons.is_empty()).then(running));
+    (MachineNow { kernel, swaps: devices, sysctls, daemons }, words.join(", "))
 }
 
 /// The daemons that run here and kill before the kernel does.

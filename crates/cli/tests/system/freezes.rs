@@ -6,21 +6,28 @@ use serde_json::Value;
 
 use crate::support::Fixture;
 
-/// The suite that is part of the documentation.
-const SUITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/freeze/suite.json");
+/// The suites that are part of the documentation.
+const SUITES: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/freeze/suite.json"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/freeze/daemons.json"),
+];
 
 #[test]
-fn the_suite_of_the_documentation_is_shown_again() {
+fn the_suites_of_the_documentation_are_shown_again() {
+    SUITES.into_iter().for_each(shown_again);
+}
+
+fn shown_again(suite: &str) {
     let fixture = Fixture::new();
-    let finished = fixture.finish(fixture.thrashlab(&format!("freeze show {SUITE}")));
+    let finished = fixture.finish(fixture.thrashlab(&format!("freeze show {suite}")));
     finished.expect(0, &[]);
-    let written: Value = serde_json::from_str(&fs::read_to_string(SUITE).unwrap()).unwrap();
+    let written: Value = serde_json::from_str(&fs::read_to_string(suite).unwrap()).unwrap();
     let (scenarios, policies) = (&written["scenarios"], &written["policies"]);
     let is_shown = |it: &Value| finished.stdout.contains(it["name"].as_str().unwrap());
     assert!(scenarios.as_array().unwrap().iter().all(is_shown), "{}", finished.stdout);
     assert!(policies.as_array().unwrap().iter().all(is_shown), "{}", finished.stdout);
 
-    let again = fixture.finish(fixture.thrashlab(&format!("freeze show --json {SUITE}")));
+    let again = fixture.finish(fixture.thrashlab(&format!("freeze show --json {suite}")));
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     for part in ["kernels", "scenarios", "policies", "cells"] {
         assert_eq!(again[part], written[part], "{part} is kept");
@@ -41,6 +48,18 @@ fn advice_names_what_this_machine_would_change_and_changes_nothing() {
     assert_eq!(of_database["reference"], all["reference"]);
     let has_change = |it: &Value| !it["changes"].as_array().unwrap().is_empty();
     assert!(all["advice"].as_array().unwrap().iter().all(has_change), "{all:#}");
+}
+
+#[test]
+fn every_daemon_of_the_documentation_is_a_policy_of_this_program() {
+    let fixture = Fixture::new();
+    let list = fixture.finish(fixture.thrashlab("freeze --list --json"));
+    let list: Value = serde_json::from_str(&list.stdout).unwrap();
+    let measured: Value = serde_json::from_str(&fs::read_to_string(SUITES[1]).unwrap()).unwrap();
+    let known = list["policies"].as_array().unwrap();
+    for policy in measured["policies"].as_array().unwrap() {
+        assert!(known.contains(policy), "its settings are no longer these: {policy:#}");
+    }
 }
 
 #[test]

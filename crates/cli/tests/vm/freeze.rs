@@ -1,13 +1,64 @@
-//! Freezes: a small scenario in a guest, the same result again without a guest, and wrong names.
+//! Freezes: a small scenario in a guest, the same result again without a guest, a daemon that kills before
+//! the kernel does, and wrong names.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::lab::Lab;
+use crate::skip::skip;
 use crate::support::Finished;
 
 /// Fills the memory in a few seconds, where there is no swap.
 const SCENARIO: &str = "name = \"short\"\n[set]\nload = \"exhaust-burst\"\n\
                         subject.swap = 0\ninterval = \"250ms\"\npoints = 16\n";
+
+/// Policies whose root is the folder next to their file: a daemon, in a machine in which an offender gets
+/// larger than the bystander, and one that is missing.
+const DAEMONS: &str = "\
+[[policy]]
+name = \"killer\"
+set = { subject.kernel_mem = \"72M\" }
+daemon = { root = \"root\", command = \"killer\", ready = \"test -e /run/ready\" }
+[[policy]]
+name = \"missing\"
+daemon = { root = \"root\", command = \"kiler\" }
+";
+/// Ends each ordinary process that holds more than 20 MiB.
+const KILLER: &str = "\
+#!/bin/sh
+: >/run/ready
+while sleep 0.1; do
+  for folder in /proc/[0-9]*; do
+    read -r score <$folder/oom_score_adj && [ \"$score\" -ge 0 ] || continue
+    read -r size resident rest <$folder/statm && [ \"$resident\" -gt 5120 ] || continue
+    kill -TERM \"${folder#/proc/}\"
+  done
+done
+";
+
+/// Makes a root of a static busybox, and a program of this text in it. `None`, which is noted, without one.
+fn busybox_root(test: &str, folder: &Path, name: &str, text: &str) -> Option<()> {
+    let words = |command: &str| {
+        let output = Command::new("sh").args(["-c", command]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let busybox = words("command -v busybox");
+    if busybox.is_empty() || !words(&format!("ldd {busybox} 2>/dev/null")).is_empty() {
+        skip(test, "a static busybox is not installed");
+        return None;
+    }
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::copy(PathBuf::from(busybox), bin.join("busybox")).unwrap();
+    for applet in ["sh", "sleep", "tail", "true"] {
+        symlink("busybox", bin.join(applet)).unwrap();
+    }
+    fs::write(bin.join(name), text).unwrap();
+    fs::set_permissions(bin.join(name), Permissions::from_mode(0o755)).unwrap();
+    Some(())
+}
 
 fn freeze(lab: &Lab, arguments: &[&str]) -> Finished {
     lab.command(&[&["freeze"], arguments].concat())
@@ -39,11 +90,46 @@ fn a_process_that_takes_all_memory_is_killed_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_daemon_of_a_folder_kills_before_the_kernel_does() {
+    const NAME: &str = "a_daemon_of_a_folder_kills_before_the_kernel_does";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let folder = lab.fixture.path().to_owned();
+    if busybox_root(NAME, &folder.join("root"), "killer", KILLER).is_none() {
+        return;
+    }
+    let machine = lab.machine();
+    let kernel = machine.split_once("kernel=").unwrap().1;
+    fs::write(folder.join("short.toml"), SCENARIO).unwrap();
+    fs::write(folder.join("daemons.toml"), DAEMONS).unwrap();
+    let request = ["short.toml", "--policy", "daemons.toml", "--kernels", kernel, "--json"];
+
+    let measured = freeze(&lab, &request);
+    measured.expect(0, &["3 runs", "policy missing: the guest does not boot"]);
+    let figures: serde_json::Value = serde_json::from_str(&measured.stdout).unwrap();
+    let cell = |policy: &str| {
+        let cells = figures["cells"].as_array().unwrap();
+        cells.iter().find(|cell| cell["policy"] == policy).unwrap().clone()
+    };
+    // Only SIGKILL, which the kernel sends, has a time.
+    let [alone, killer] = ["kernel", "killer"].map(|policy| cell(policy)["runs"][0].clone());
+    assert_eq!(alone["victims"]["offenders"], 1, "{alone}");
+    assert!(alone["first_kill_after_s"].is_number(), "{alone}");
+    assert_eq!(killer["victims"]["offenders"], 1, "{killer}");
+    assert!(killer["first_kill_after_s"].is_null(), "{killer}");
+    let problem = cell("missing")["problem"].as_str().unwrap().to_owned();
+    assert!(problem.contains("start script") && problem.contains("kiler: not found"), "{problem}");
+}
+
+#[test]
 fn a_wrong_name_gets_the_nearest_one() {
     let lab = Lab::without_guests();
     freeze(&lab, &["leek"]).expect(2, &["no scenario is named \"leek\"", "nearest is leak"]);
     freeze(&lab, &["leak", "--policy", "zrm"]).expect(2, &["nearest is zram", "freeze --list"]);
     freeze(&lab, &["none.toml"]).expect(2, &["none.toml: read it"]);
+    let daemon = "[[policy]]\nname = \"mine\"\ndaemon = { root = \"root\", packages = [\"x\"], command = \"x\" }";
+    fs::write(lab.fixture.path().join("daemon.toml"), daemon).unwrap();
+    let refused = ["leak", "--policy", "daemon.toml"];
+    freeze(&lab, &refused).expect(2, &["daemon.toml: policy \"mine\": daemon: packages"]);
     freeze(&lab, &["leak", "--everything"]).expect(2, &["--everything"]);
     let list = freeze(&lab, &["--list"]);
     list.expect(0, &[]);

@@ -4,6 +4,7 @@
 //! row of the result, and twenty policies take the memory of one. What the folder has is not run
 //! again.
 
+mod daemon;
 mod names;
 mod policy;
 mod scenario;
@@ -41,9 +42,10 @@ pub fn freeze_results(path: &Path) -> Result<FreezeSuiteRuns> {
     read_as(path, results)
 }
 
-/// The results of this program's suite: `docs/freeze/`.
+/// The results of this program's suite, with its daemons: `docs/freeze/`.
 pub fn known_freezes() -> Result<FreezeSuiteRuns> {
-    results(include_str!("../../../../docs/freeze/suite.json"))
+    let suite = results(include_str!("../../../../docs/freeze/suite.json"))?;
+    Ok(suite.with_policies_of(&results(include_str!("../../../../docs/freeze/daemons.json"))?))
 }
 
 fn results(text: &str) -> Result<FreezeSuiteRuns> {
@@ -104,6 +106,7 @@ impl FreezeSuite {
         let mut made = BTreeSet::new();
         for kernel in self.kernel_names() {
             for policy in &self.policies {
+                policy.prepare()?;
                 let plan = self.plan(&[kernel], std::slice::from_ref(policy))?;
                 if plan.factors.iter().any(|factor| factor.levels.is_empty()) {
                     continue;
@@ -190,7 +193,9 @@ impl FreezeSuite {
             }
             let run = run_of(folder, &order.run_id)?.map(|(_, run)| run);
             let whole = run.filter(|run| run.status() != EndStatus::Interrupted);
-            cell.runs.extend(whole.as_ref().and_then(freeze_run));
+            let policy = self.policies.iter().find(|policy| policy.name == names[2]);
+            let has_daemon = policy.is_some_and(Policy::has_daemon);
+            cell.runs.extend(whole.as_ref().and_then(|run| freeze_run(run, has_daemon)));
         }
         cells.retain(|cell| !cell.runs.is_empty() || cell.problem.is_some());
         Ok((cells, carried.interrupted))
@@ -277,6 +282,7 @@ impl FreezeSuite {
             name: it.name.clone(),
             about: it.about.clone(),
             settings: it.in_words(),
+            control: it.control.clone(),
         };
         FreezeSuiteRuns {
             scenarios: self.scenarios.iter().map(scenario).collect(),

@@ -136,8 +136,8 @@ pub(super) fn reading() -> Vec<String> {
          from its intended start, or the end of the response before it. The idle median is that of \
          the responses before the load began, in the same run. Times are in instructions."
             .to_owned(),
-        "Wrong victims: processes that the kernel killed and that had not filled memory: the \
-         bystander, which holds a quarter of memory, the probe, and others."
+        "Wrong victims: processes that were killed and had not filled memory: the bystander, which \
+         holds a quarter of memory, the probe, and others."
             .to_owned(),
     ]
 }
