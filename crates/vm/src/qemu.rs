@@ -10,7 +10,7 @@ use model::{Accel, Architecture, CpuModel, MachineSpec, TimeModel, VmSpec};
 
 use crate::engine;
 use crate::platform::{Platform, find_kernel};
-use crate::start_script::FIRST_PROCESS;
+use crate::start_script::{self, FIRST_PROCESS};
 use crate::{Result, VmError};
 
 #[derive(Clone, Copy)]
@@ -278,7 +278,7 @@ fn command_line(setup: &Setup) -> String {
     let own = &setup.machine.cmdline;
     let space = if own.is_empty() { "" } else { " " };
     // A guest with a start script has another first process, which becomes the agent.
-    let first = match own.contains(FIRST_PROCESS) {
+    let first = match own.contains(&start_script::argument()) {
         true => String::new(),
         false => format!(" {FIRST_PROCESS}{PROGRAM}"),
     };
