@@ -319,7 +319,6 @@ fn on_fleet(
 
 /// Profiles the kernels around the steps that have no functions yet.
 fn explain(history: &mut KernelHistory, found: History, progress: &Progress) -> Result<History> {
-    let mut new = Vec::new();
     for step in found.steps.iter().filter(|step| step.functions.is_none()) {
         let pairs = history.pairs(step, PROFILED_SEEDS).map_err(failure)?;
         if pairs.is_empty() {
@@ -327,12 +326,11 @@ fn explain(history: &mut KernelHistory, found: History, progress: &Progress) -> 
         }
         // What prevents it was said, and prevents it for all.
         let Some(difference) = difference_if_possible(&pairs, progress)? else { break };
-        new.extend(step_functions(history.data(), step, &difference));
+        if let Some(functions) = step_functions(history.data(), step, &difference) {
+            history.add_functions(functions).map_err(failure)?;
+        }
     }
-    match new.is_empty() {
-        true => Ok(found),
-        false => history.with_functions(new).map_err(failure),
-    }
+    Ok(history.history())
 }
 
 fn step_functions(

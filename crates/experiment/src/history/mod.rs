@@ -175,16 +175,14 @@ impl KernelHistory {
         Ok(pairs)
     }
 
-    /// Remembers the functions behind steps, and returns what the history shows with them. Fails when
-    /// the folder cannot be written.
-    pub fn with_functions(&mut self, functions: Vec<StepFunctions>) -> Result<History> {
-        self.data.functions.extend(functions);
-        folder::write(&self.data, &self.suite, &self.folder)?;
-        Ok(self.history())
+    /// Remembers the functions behind a step. Fails when the folder cannot be written.
+    pub fn add_functions(&mut self, functions: StepFunctions) -> Result<()> {
+        self.data.functions.push(functions);
+        folder::write(&self.data, &self.suite, &self.folder)
     }
 
     /// What the data show.
-    fn history(&mut self) -> History {
+    pub fn history(&mut self) -> History {
         History::of(&self.data, &mut self.scan)
     }
 
