@@ -175,3 +175,23 @@ fn the_history_of_debian_12_has_its_death_and_its_steps() {
     let text = text(&data, true);
     assert!(text.contains("×4.23 [2.95, 6.65]"), "docs/history.md: {text}");
 }
+
+/// The mechanisms of docs/history/findings.md: a change that is known from hardware is found blind, with
+/// its function.
+#[test]
+fn the_history_of_mechanisms_has_what_is_known_of_mprotect() {
+    let figures = include_str!("../../../../docs/history/mechanisms/history.json");
+    let data: HistoryData = serde_json::from_str(figures).unwrap();
+    let history = History::of(&data, &mut ChangeScan::default());
+    assert_eq!(history.steps.len(), 57);
+    let is_it = |step: &&analysis::history::Step| {
+        step.measure.is_some_and(|measure| data.measures[measure] == "mprotect")
+            && data.kernels[step.after].name.starts_with("6.17")
+    };
+    let step = history.steps.iter().find(is_it).unwrap();
+    assert_eq!(step.kind, StepKind::Slower);
+    let ratio = step.ratio.unwrap();
+    assert!(ratio.low > 1.79 && ratio.high < 1.83, "docs/history/findings.md: {ratio:?}");
+    let (culprit, share) = step.functions.as_ref().unwrap().culprit.as_ref().unwrap();
+    assert!(culprit == "change_protection" && *share > 0.95, "{culprit} {share}");
+}
