@@ -7,6 +7,8 @@ use stats::median;
 /// Columns of a screen, and between two columns of a table.
 const COLUMNS: usize = 80;
 const GAP: usize = 2;
+/// So many kernels all have rows of their own on a screen.
+const FEW_KERNELS: usize = 4;
 /// A line whose ends are closer than this ratio does not fill its height.
 const LEAST_RANGE: f64 = 2.0;
 
@@ -16,10 +18,13 @@ pub(super) fn whole_table(data: &HistoryData, history: &History) -> Table {
     table(data, history, &rows)
 }
 
-/// Stretches of kernels between which nothing changed as one row each, in tables that fit a screen.
+/// Stretches of kernels between which nothing changed as one row each, in tables that fit a screen. A few
+/// kernels have a row each: what is open between them would read as if it were equal.
 pub(super) fn grouped_tables(data: &HistoryData, history: &History) -> Vec<Table> {
-    let is_start =
-        |kernel: usize| kernel == 0 || history.steps.iter().any(|step| step.after == kernel);
+    let are_few = data.kernels.len() <= FEW_KERNELS;
+    let is_start = |kernel: usize| {
+        kernel == 0 || are_few || history.steps.iter().any(|step| step.after == kernel)
+    };
     let mut rows: Vec<Vec<usize>> = Vec::new();
     for kernel in 0..data.kernels.len() {
         match rows.last_mut() {

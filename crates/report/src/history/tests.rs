@@ -139,6 +139,13 @@ fn deaths_take_no_room_of_other_steps() {
 }
 
 #[test]
+fn few_kernels_have_a_row_each_though_nothing_is_certain() {
+    let mut data = planted();
+    data.kernels.truncate(2);
+    assert!(text(&data, true).contains("6.1.191-1"), "{}", text(&data, true));
+}
+
+#[test]
 fn many_measures_are_several_tables_that_fit() {
     let mut data = planted();
     data.measures = (0..20).map(|index| format!("measure-{index}")).collect();
