@@ -33,8 +33,8 @@ use crate::{Failure, Result, wrong};
 const PAGE: &str = "history.html";
 /// The default store of fleets, in the user's cache.
 const FLEET_STORE: &str = "fleet";
-/// Exit code of a fleet's driver after Ctrl-C.
-const INTERRUPTED: i32 = 130;
+/// Exit code of a fleet's driver after Ctrl-C, as of this program.
+const INTERRUPTED: i32 = crate::INTERRUPTED as i32;
 /// Seeds that are profiled with each kernel of a step, and functions that are kept of it.
 const PROFILED_SEEDS: usize = 2;
 const KEPT_FUNCTIONS: usize = 8;
@@ -319,6 +319,7 @@ fn on_fleet(
 
 /// Profiles the kernels around the steps that have no functions yet.
 fn explain(history: &mut KernelHistory, found: History, progress: &Progress) -> Result<History> {
+    let mut is_unchanged = true;
     for step in found.steps.iter().filter(|step| step.functions.is_none()) {
         let pairs = history.pairs(step, PROFILED_SEEDS).map_err(failure)?;
         if pairs.is_empty() {
@@ -328,9 +329,10 @@ fn explain(history: &mut KernelHistory, found: History, progress: &Progress) -> 
         let Some(difference) = difference_if_possible(&pairs, progress)? else { break };
         if let Some(functions) = step_functions(history.data(), step, &difference) {
             history.add_functions(functions).map_err(failure)?;
+            is_unchanged = false;
         }
     }
-    Ok(history.history())
+    Ok(if is_unchanged { found } else { history.history() })
 }
 
 fn step_functions(

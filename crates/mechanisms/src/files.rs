@@ -8,7 +8,8 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::processes::timed;
 
-const PAGE_BYTES: usize = 4096;
+/// Size of a page: no larger one is ever used, so that all kernels do the same work.
+pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// A file of the current folder that is removed when it is dropped.
 pub(crate) struct Scratch {

@@ -9,11 +9,9 @@ use std::time::{Duration, Instant};
 use sys::memory::{Advice, Mapping};
 use sys::process::{fork_child, usable_cpus, usage, wait};
 
-use crate::files::Scratch;
+use crate::files::{PAGE_BYTES, Scratch};
 use crate::processes::{per_one, timed};
 
-/// Size of the page that is touched: no larger one is ever used, so that all kernels do the same work.
-const PAGE_BYTES: usize = 4096;
 /// What `mprotect` and `shootdown` change, in pages: 1 MiB and 64 KiB.
 const PROTECTED_PAGES: u32 = 256;
 const SHOT_DOWN_PAGES: u32 = 16;

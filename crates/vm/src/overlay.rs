@@ -37,20 +37,20 @@ pub(crate) fn check(overlay: &str) -> Result<(), String> {
     }
 }
 
-/// The files of the overlay of a machine, if it has one. Fails without the kernel, and as [`read`].
+/// The files of the overlay of a machine, if it has one. Fails as [`check`], for a folder as
+/// [`read_folder`], and when the kernel or this build's program for it is missing.
 pub(crate) fn of(spec: &VmSpec, cache: &Cache) -> Result<Vec<RootFile>, VmError> {
     let Some(overlay) = &spec.overlay else { return Ok(Vec::new()) };
+    check(overlay).map_err(VmError::Unavailable)?;
+    if is_folder(overlay) {
+        return read_folder(Path::new(overlay)).map_err(VmError::Unavailable);
+    }
     let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
-    read(overlay, platform).map_err(VmError::Unavailable)
+    mechanisms(platform).map_err(VmError::Unavailable)
 }
 
-/// The files of an overlay for a guest of a platform. Fails as [`check`], for a folder as
-/// [`read_folder`], and when this build has no such program for the platform.
-fn read(overlay: &str, platform: &Platform) -> Result<Vec<RootFile>, String> {
-    check(overlay)?;
-    if is_folder(overlay) {
-        return read_folder(Path::new(overlay));
-    }
+/// The program `mechanism` for a platform, in its folder.
+fn mechanisms(platform: &Platform) -> Result<Vec<RootFile>, String> {
     let bytes = instrument::mechanism(platform.architecture)?;
     let folder = RootFile { path: BIN.to_owned(), mode: DIRECTORY, bytes: Vec::new() };
     Ok(vec![folder, RootFile { path: MECHANISM.to_owned(), mode: EXECUTABLE, bytes }])
@@ -130,11 +130,12 @@ mod tests {
     #[test]
     fn the_mechanisms_are_a_program_of_this_one() {
         let platform = Platform::all().find(|platform| platform.is_of_this_program()).unwrap();
-        let files = read("builtin:mechanisms", platform).unwrap();
+        let files = mechanisms(platform).unwrap();
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["/bin", "/bin/mechanism"]);
         assert_eq!(files[1].bytes[..4], *b"\x7fELF");
-        let why = read("builtin:mechanism", platform).err().unwrap();
+        assert_eq!(check("builtin:mechanisms"), Ok(()));
+        let why = check("builtin:mechanism").unwrap_err();
         assert!(why.ends_with("name a folder, or builtin:mechanisms"), "{why}");
     }
 }

@@ -155,22 +155,17 @@ impl KernelHistory {
         let (Some(measure), Some(before), true) = (step.measure, step.before, is_of_time) else {
             return Ok(Vec::new());
         };
-        let name = &self.data.measures[measure];
+        let runs = |kernel| self.plan_of(&[kernel], &[measure], self.data.settings.seeds).runs();
+        let path = |run_id: &str| -> Result<Option<PathBuf>> {
+            Ok(run_of(&self.folder, run_id)?.map(|(path, _)| path))
+        };
         let mut pairs = Vec::new();
-        for seed in 1..=self.data.settings.seeds {
-            let mut both = Vec::new();
-            for kernel in [before, step.after] {
-                let mut plan = self.suite.plan(&self.data.kernels[kernel..=kernel], 1);
-                plan.seeds = vec![u64::from(seed)];
-                plan.factors[MEASURES].levels.retain(|level| level.name == *name);
-                for (_, run) in plan.runs() {
-                    both.extend(run_of(&self.folder, &run.run_id)?.map(|(path, _)| path));
-                }
-            }
-            pairs.extend(<[PathBuf; 2]>::try_from(both).ok());
+        for ((_, one), (_, other)) in runs(before).into_iter().zip(runs(step.after)) {
             if pairs.len() == most {
                 break;
             }
+            let both = path(&one.run_id)?.zip(path(&other.run_id)?);
+            pairs.extend(both.map(<[PathBuf; 2]>::from));
         }
         Ok(pairs)
     }
