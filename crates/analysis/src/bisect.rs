@@ -106,14 +106,19 @@ pub fn verdicts_needed(confidence: f64) -> usize {
 
 /// Searches exact measurements; each of the `steps` steps is measured once, but a verdict of a
 /// command that decides `verdicts` times. For a change of values, a failing step between good ends
-/// is skipped.
+/// is skipped. A change is expected where `weights` are large, one for each step; empty if the steps
+/// are alike.
 pub fn bisect_exactly<E>(
     steps: usize,
     target: Target,
     verdicts: usize,
+    weights: &[f64],
     measure: Measure<E>,
 ) -> Searched<E> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
+    if !weights.is_empty() {
+        search.expect(weights).map_err(BisectError::senseless)?;
+    }
     let mut found = BisectResult::default();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
     match (&first, target, &last) {
@@ -331,7 +336,8 @@ mod tests {
     #[test]
     fn every_planted_version_is_found_exactly() {
         for planted in 1..20 {
-            let found = bisect_exactly(20, Target::Change, 1, &mut versions(planted, &[])).unwrap();
+            let found =
+                bisect_exactly(20, Target::Change, 1, &[], &mut versions(planted, &[])).unwrap();
             assert_eq!(found.changed, Some((planted, planted)));
             assert!(found.measurements <= 2 + 5, "{}", found.measurements);
         }
@@ -339,10 +345,12 @@ mod tests {
 
     #[test]
     fn versions_that_do_not_build_widen_the_answer_and_no_more() {
-        let found = bisect_exactly(20, Target::Change, 1, &mut versions(10, &[9, 10])).unwrap();
+        let found =
+            bisect_exactly(20, Target::Change, 1, &[], &mut versions(10, &[9, 10])).unwrap();
         assert_eq!(found.changed, Some((9, 11)));
         assert_eq!(found.skipped.len(), 2);
-        let Err(error) = bisect_exactly(20, Target::Change, 1, &mut versions(10, &[19])) else {
+        let Err(error) = bisect_exactly(20, Target::Change, 1, &[], &mut versions(10, &[19]))
+        else {
             panic!("the last version does not build");
         };
         assert!(error.to_string().contains("step 19, an end"), "{error}");
@@ -353,7 +361,7 @@ mod tests {
         let mut alike = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Values(vec![100.0, 110.0 + step as f64, 105.0]))
         };
-        let Err(error) = bisect_exactly(8, Target::Change, 1, &mut alike) else {
+        let Err(error) = bisect_exactly(8, Target::Change, 1, &[], &mut alike) else {
             panic!("the ends overlap");
         };
         assert!(error.to_string().contains("do not differ measurably"), "{error}");
@@ -365,7 +373,7 @@ mod tests {
             Ok(Measured::Judged(if step < 5 { Outcome::Good } else { Outcome::Bad }))
         };
         assert_eq!(
-            bisect_exactly(16, Target::Change, 1, &mut judged).unwrap().changed,
+            bisect_exactly(16, Target::Change, 1, &[], &mut judged).unwrap().changed,
             Some((5, 5))
         );
     }
@@ -381,26 +389,26 @@ mod tests {
                 let is_bad = step >= from && (step == 15 || count % 2 == 0);
                 Ok(Measured::Judged(if is_bad { Outcome::Bad } else { Outcome::Good }))
             };
-            let found = bisect_exactly(16, Target::Change, 5, &mut flaky).unwrap();
+            let found = bisect_exactly(16, Target::Change, 5, &[], &mut flaky).unwrap();
             assert!(found.changed == Some((from, from)) || found.contradicted.is_some(), "{from}");
         }
         let mut steady = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Judged(if step < 5 { Outcome::Good } else { Outcome::Bad }))
         };
-        let found = bisect_exactly(16, Target::Change, 5, &mut steady).unwrap();
+        let found = bisect_exactly(16, Target::Change, 5, &[], &mut steady).unwrap();
         assert_eq!((found.changed, found.verdicts), (Some((5, 5)), Some(5)));
     }
 
     #[test]
     fn equal_ends_are_no_change_and_the_wrong_way_round_is_refused() {
         let mut equal = |_| -> Result<Measured, String> { Ok(Measured::Values(vec![5.0, 6.0])) };
-        let found = bisect_exactly(16, Target::Change, 1, &mut equal).unwrap();
+        let found = bisect_exactly(16, Target::Change, 1, &[], &mut equal).unwrap();
         assert_eq!((found.changed, found.no_change, found.measurements), (None, true, 2));
         for first in [Outcome::Bad, Outcome::Good] {
             let mut judged = |step: usize| -> Result<Measured, String> {
                 Ok(Measured::Judged(if step == 0 { first } else { Outcome::Good }))
             };
-            let found = bisect_exactly(16, Target::Change, 1, &mut judged);
+            let found = bisect_exactly(16, Target::Change, 1, &[], &mut judged);
             match first {
                 Outcome::Good => assert!(found.unwrap().no_change),
                 _ => assert!(matches!(found, Err(BisectError::Senseless(_)))),
@@ -420,11 +428,11 @@ mod tests {
 
     #[test]
     fn an_end_that_dies_is_bisected_by_outcome_without_being_asked() {
-        let found = bisect_exactly(32, Target::Change, 1, &mut dying(19..32)).unwrap();
+        let found = bisect_exactly(32, Target::Change, 1, &[], &mut dying(19..32)).unwrap();
         assert_eq!((found.changed, found.by_outcome), (Some((19, 19)), true));
         assert!(found.measurements <= 7 && !found.failed.is_empty());
         let Err(BisectError::Senseless(why)) =
-            bisect_exactly(4, Target::Failure, 1, &mut dying(0..2))
+            bisect_exactly(4, Target::Failure, 1, &[], &mut dying(0..2))
         else {
             panic!("the first step fails");
         };
@@ -435,23 +443,23 @@ mod tests {
     fn the_first_step_that_does_not_fail_is_found_where_only_the_first_ones_do() {
         for repaired in 1..16 {
             let mut measure = dying(0..repaired);
-            let found = bisect_exactly(16, Target::Change, 1, &mut measure).unwrap();
+            let found = bisect_exactly(16, Target::Change, 1, &[], &mut measure).unwrap();
             assert_eq!(found.changed, Some((repaired, repaired)));
             assert!(found.by_outcome && found.is_repair);
             let dead = Measured::Failed(String::new());
             assert_eq!(found.resembles_last(&dead, 16), Some(false));
             assert_eq!(found.resembles_last(&Measured::Values(vec![1.0]), 16), Some(true));
         }
-        assert!(bisect_exactly(4, Target::Change, 1, &mut dying(0..4)).is_err(), "all fail");
+        assert!(bisect_exactly(4, Target::Change, 1, &[], &mut dying(0..4)).is_err(), "all fail");
     }
 
     #[test]
     fn a_failure_between_living_ends_is_found_if_it_is_asked_for() {
-        let found = bisect_exactly(6, Target::Failure, 1, &mut dying(2..3)).unwrap();
+        let found = bisect_exactly(6, Target::Failure, 1, &[], &mut dying(2..3)).unwrap();
         assert_eq!((found.changed, found.measurements), (Some((2, 2)), 4));
-        let none = bisect_exactly(6, Target::Failure, 1, &mut dying(0..0)).unwrap();
+        let none = bisect_exactly(6, Target::Failure, 1, &[], &mut dying(0..0)).unwrap();
         assert_eq!((none.changed, none.no_change), (None, true));
-        let change = bisect_exactly(6, Target::Change, 1, &mut dying(2..3)).unwrap();
+        let change = bisect_exactly(6, Target::Change, 1, &[], &mut dying(2..3)).unwrap();
         assert!(!change.by_outcome && change.changed.is_some());
     }
 

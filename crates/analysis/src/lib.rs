@@ -52,7 +52,7 @@ pub(crate) fn extent(values: &[f64]) -> (f64, f64) {
 }
 
 /// Whether all values of one side are above all of the other.
-pub(crate) fn are_apart(one: &[f64], other: &[f64]) -> bool {
+pub fn are_apart(one: &[f64], other: &[f64]) -> bool {
     let (one, other) = (extent(one), extent(other));
     one.1 < other.0 || other.1 < one.0
 }

@@ -16,6 +16,9 @@ use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
 use crate::{Failure, Result};
 
+/// The part of a difference from which a function says where to search.
+const LEAST_PART: f64 = 0.02;
+
 const USAGE: &str = "\
 thrashlab bisect [OPTIONS] PLAN
        thrashlab bisect [OPTIONS] --run COMMAND --values A,B,C
@@ -93,14 +96,25 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
         ..NoisySettings::default()
     };
     let mut progress = args.lab.progress()?;
-    let (bisection, found, checks) = drive(&args.lab.options, &mut progress, |driver| {
-        let mut bisection = Bisection { steps: args.steps(driver)?, settings };
+    let (mut bisection, ends) = drive(&args.lab.options, &mut progress, |driver| {
+        let mut bisection = Bisection::new(args.steps(driver)?, settings);
+        let ends = bisection.compare_ends(driver)?;
+        Ok((bisection, ends))
+    })?;
+    let of_ends = match ends {
+        Some(ends) => difference_if_possible(&[ends], &progress)?,
+        None => None,
+    };
+    let (found, checks) = drive(&args.lab.options, &mut progress, |driver| {
+        if let Some(difference) = &of_ends {
+            expect(&mut bisection, difference, driver)?;
+        }
         let found = bisection.run(driver)?;
         let checks = match single_step(&found) {
             Some(step) => bisection.steps.check(&found, step, driver)?,
             None => Vec::new(),
         };
-        Ok((bisection, found, checks))
+        Ok((found, checks))
     })?;
     let axis = bisection.steps.axis();
     let mut document = bisect_document(&found, &axis);
@@ -137,6 +151,23 @@ impl BisectArgs {
 /// The changed step, if it is a single one.
 fn single_step(found: &BisectResult) -> Option<usize> {
     found.changed.filter(|(first, last)| first == last).map(|(first, _)| first)
+}
+
+/// Lets a search begin where the functions that differ between its ends were changed.
+fn expect(
+    bisection: &mut Bisection<'_>,
+    difference: &Difference,
+    driver: &mut Driver<'_>,
+) -> Result<(), ExperimentError> {
+    let parts = difference.parts(LEAST_PART);
+    if let Some((name, part)) = parts.first() {
+        driver.note(&format!(
+            "{:.0} % of what differs between the ends is in {name}: changes of such functions are \
+             tried first",
+            part * 100.0
+        ));
+    }
+    bisection.expect(&parts)
 }
 
 /// What a check says of the answer.

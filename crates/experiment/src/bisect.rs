@@ -5,8 +5,10 @@ mod kernels;
 mod levels;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use analysis::are_apart;
 use analysis::bisect::{
     Axis, BisectError, BisectResult, Measured, Target, bisect_exactly, bisect_noisily,
     verdicts_needed,
@@ -20,6 +22,9 @@ use crate::event::Event;
 pub use command::CommandSteps;
 pub use kernels::{KernelSteps, StepsOfKernels};
 pub use levels::{LevelSteps, StepsOfPlan};
+
+/// Steps that halving finds so soon that profiles of the ends would not pay.
+const FEW_STEPS: usize = 8;
 
 /// An axis with steps that can be measured.
 pub trait Steps {
@@ -47,6 +52,17 @@ pub trait Steps {
     /// The first run file of a measured step, if its subject makes the same run again.
     fn repeatable_run(&self, _step: usize) -> Option<PathBuf> {
         None
+    }
+
+    /// Whether steps differ in code, so that functions say which of them are likely.
+    fn has_code(&self) -> bool {
+        false
+    }
+
+    /// How likely each step changed what is measured, from how much of the difference between the ends
+    /// is in which functions; empty if unknown.
+    fn likely(&self, _functions: &[(String, f64)]) -> Result<Vec<f64>> {
+        Ok(Vec::new())
     }
 
     /// Measures a step. An error ends the search.
@@ -80,10 +96,47 @@ pub struct Bisection<'s> {
     /// The axis.
     pub steps: Box<dyn Steps + 's>,
     /// How a noisy one is searched.
-    pub settings: NoisySettings,
+    settings: NoisySettings,
+    /// The ends that were measured before the search.
+    ends: BTreeMap<usize, Measured>,
+    /// How likely each step is; empty if they are alike.
+    weights: Vec<f64>,
 }
 
-impl Bisection<'_> {
+impl<'s> Bisection<'s> {
+    /// A search along these steps.
+    pub fn new(steps: Box<dyn Steps + 's>, settings: NoisySettings) -> Self {
+        Self { steps, settings, ends: BTreeMap::new(), weights: Vec::new() }
+    }
+
+    /// Measures the ends of exact steps that are many and differ in code, and returns a run of each
+    /// end if their values differ: the functions that differ in them say where to search first
+    /// ([`Self::expect`]). Fails as a measurement does.
+    pub fn compare_ends(&mut self, driver: &mut Driver<'_>) -> Result<Option<[PathBuf; 2]>> {
+        let last = self.steps.axis().steps.len().saturating_sub(1);
+        let is_worth_it = last >= FEW_STEPS && self.steps.is_exact() && self.steps.has_code();
+        if !is_worth_it || self.steps.target() == Target::Failure {
+            return Ok(None);
+        }
+        for step in [0, last] {
+            let measured = self.steps.measure(step, driver)?;
+            self.ends.insert(step, measured);
+        }
+        let differ = match (&self.ends[&0], &self.ends[&last]) {
+            (Measured::Values(first), Measured::Values(last)) => are_apart(first, last),
+            _ => false,
+        };
+        let run = |step| self.steps.repeatable_run(step).filter(|_| differ);
+        Ok(run(0).zip(run(last)).map(<[PathBuf; 2]>::from))
+    }
+
+    /// Searches first where these functions were changed: each with its part of the difference between
+    /// the ends. Fails when the changes cannot be read.
+    pub fn expect(&mut self, functions: &[(String, f64)]) -> Result<()> {
+        self.weights = self.steps.likely(functions)?;
+        Ok(())
+    }
+
     /// Finds the step. Fails when an end cannot be measured, there is no answer, or the user
     /// stopped it.
     pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<BisectResult> {
@@ -118,13 +171,16 @@ impl Bisection<'_> {
         axis: &Axis,
         driver: &mut Driver<'_>,
     ) -> Result<BisectResult, BisectError<ExperimentError>> {
-        let Self { steps, settings } = self;
+        let Self { steps, settings, ends, weights } = self;
         let (count, target) = (axis.steps.len(), steps.target());
         // Failures are taken as certain on any machine.
         if steps.is_exact() || target == Target::Failure {
             let verdicts = verdicts_needed(settings.confidence);
-            return bisect_exactly(count, target, verdicts, &mut |step| {
-                steps.measure(step, driver)
+            return bisect_exactly(count, target, verdicts, weights, &mut |step| match ends
+                .remove(&step)
+            {
+                Some(measured) => Ok(measured),
+                None => steps.measure(step, driver),
             });
         }
         let at_hand = steps.at_hand().map_err(BisectError::Measurement)?;

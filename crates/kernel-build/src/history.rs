@@ -4,6 +4,7 @@
 //! Sources that are in no repository are entered in one of our own, in the cache. States are made in
 //! its index, so no file is written for them, and equal states have equal hashes.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ const REPOSITORIES: &str = "repositories";
 /// A commit's name: characters of its hash, and of its first line.
 const HASH_LENGTH: usize = 12;
 const SUBJECT_LENGTH: usize = 48;
+/// The part of a difference that is divided among all changes.
+const FROM_AFAR: f64 = 0.1;
 /// Files are compressed little, as they are read soon.
 const COMPRESSION: &str = "core.looseCompression=1";
 
@@ -88,6 +91,36 @@ impl SourceHistory {
     /// A source as its only state.
     pub fn of_source(text: &str, cache_dir: &Path, control: &mut BuildControl<'_>) -> Result<Self> {
         Ok(OwnRepository::of(text, cache_dir, control)?.history)
+    }
+
+    /// How likely the change of each state is the cause of a difference, from how much of it is in
+    /// which functions: a function's part is divided among the changes whose text names it, and a
+    /// tenth of all among all changes, as a change can act from afar. The first state has none.
+    pub fn likely(&self, functions: &[(String, f64)]) -> Result<Vec<f64>> {
+        let git = Git::at(&self.repository);
+        let mut naming = vec![Vec::new(); functions.len()];
+        for (index, pair) in self.states.windows(2).enumerate() {
+            let arguments = ["diff-tree", "-p", &pair[0].commit, &pair[1].commit];
+            let change = git.text(&arguments, "").map_err(BuildError::Unusable)?;
+            let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
+            let words: HashSet<&str> = change.split(|it| !is_of_name(it)).collect();
+            for (states, (name, _)) in naming.iter_mut().zip(functions) {
+                if words.contains(name.as_str()) {
+                    states.push(index + 1);
+                }
+            }
+        }
+        let all: f64 = functions.iter().map(|(_, part)| part).sum();
+        let mut likely = vec![
+            all.max(f64::MIN_POSITIVE) * FROM_AFAR / self.states.len() as f64;
+            self.states.len()
+        ];
+        for (states, (_, part)) in naming.iter().zip(functions) {
+            for state in states {
+                likely[*state] += part / states.len() as f64;
+            }
+        }
+        Ok(likely)
     }
 
     /// The last state without the change of one; `None` if others depend on it.

@@ -138,6 +138,23 @@ impl Difference {
         }
     }
 
+    /// The functions with at least this part of all that differs, more or less, each with its part; the
+    /// largest first. A part that the compiler split off a function (`.cold`, `.isra.0`) counts as the
+    /// function.
+    pub fn parts(&self, least: f64) -> Vec<(String, f64)> {
+        let size = |it: &FunctionDifference| it.more.unsigned_abs() as f64;
+        let all: f64 = self.functions.iter().map(size).sum();
+        let mut parts: BTreeMap<&str, f64> = BTreeMap::new();
+        for function in &self.functions {
+            let name = function.name.split('.').next().unwrap_or_default();
+            *parts.entry(name).or_default() += size(function) / all;
+        }
+        let large = parts.into_iter().filter(|(_, part)| *part >= least);
+        let mut large: Vec<_> = large.map(|(name, part)| (name.to_owned(), part)).collect();
+        large.sort_by(|one, other| other.1.total_cmp(&one.1));
+        large
+    }
+
     /// The mean of the differences of blocks, each a profile of the first and of the second command: of
     /// the time on a CPU or of the waits. It is the kind of time with the function that changed most, or
     /// else the one that differs more. The chance that a function is named wrongly is `level`.

@@ -6,9 +6,10 @@
 //! them comparable to the byte.
 //!
 //! QEMU without the engine may let real time into a boot or into the pause. What it lets in would
-//! be in the cache forever, and another host would have other bytes. So such a guest boots until two
-//! boots are equal: equal hashes of memory, no virtual time in the pause beyond the instructions
-//! there.
+//! be in the cache forever, and another host would have other bytes. So such a guest boots until the
+//! memory of two boots is equal, and no virtual time passed in the pause of one of them beyond the
+//! instructions there. On a busy host time passes in two of three pauses, while memory hardly ever
+//! differs, so pauses are not compared with each other.
 
 use std::fs::{self, File};
 use std::io;
@@ -35,7 +36,7 @@ const KEPT: usize = 8;
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 /// The unit of reading memory and punching holes, in bytes.
 const CHUNK_BYTES: usize = 1 << 16;
-/// Attempts for two equal boots; on a busy host most boots differ ([`agreed`]).
+/// Attempts for boots that agree; on a busy host time passes in most pauses ([`agreed`]).
 const ROUNDS: u32 = 20;
 /// Upper bound of the instructions between the clock readings around the pause: aarch64 has 1232. A
 /// clock that QEMU sets forward is off by far more.
@@ -49,7 +50,7 @@ pub(crate) fn find(snapshots: &Path, key: &str) -> Option<PathBuf> {
 }
 
 /// Boots a guest until it pauses, and keeps it under this key. Without the engine, a deterministic
-/// guest boots twice at a time until two boots are equal, so that no chance gets into the cache.
+/// guest boots twice at a time until boots agree, so that no chance gets into the cache.
 pub(crate) fn make(snapshots: &Path, key: &str, parts: &Parts, stop: Stop<'_>) -> Result<PathBuf> {
     let failed = VmError::cache(snapshots);
     tidy(snapshots);
@@ -75,7 +76,7 @@ pub(crate) fn make(snapshots: &Path, key: &str, parts: &Parts, stop: Stop<'_>) -
             return shelf(snapshots).put(&boot.folder, FILES, key).map_err(failed);
         }
     }
-    Err(VmError::Boot(format!("of {} boots no two are the same", made.len())))
+    Err(VmError::Boot(format!("of {} boots no two agree", made.len())))
 }
 
 pub(crate) fn restore(
@@ -96,10 +97,10 @@ pub(crate) fn restore(
 
 struct Boot {
     folder: Scratch,
-    /// Hash of memory and pause length, which the guest can observe; devices contain the host's
-    /// clock.
-    hash: blake3::Hash,
-    /// Whether no virtual time passed in the pause.
+    /// Hash of memory; devices contain the host's clock.
+    memory_hash: blake3::Hash,
+    /// Whether no virtual time passed in the pause, as the guest saw it, beyond the instructions there,
+    /// which equal memory makes equal.
     is_exact: bool,
 }
 
@@ -122,21 +123,21 @@ impl Boot {
         drop(guest);
         let mut hasher = blake3::Hasher::new();
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
-        // Virtual time in the pause, as the guest saw it.
         let mut guest = restore(folder, &parts.qemu, &parts.setup, &[], Restore::default())?;
         let gap_ns = guest.follow("continue from its pause", stop, |said| match said {
             Message::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,
         })?;
-        hasher.update(&gap_ns.to_le_bytes());
         let is_exact = gap_ns < INSTRUCTIONS_IN_PAUSE << parts.setup.machine.icount_shift;
-        Ok(Self { folder: scratch, hash: hasher.finalize(), is_exact })
+        Ok(Self { folder: scratch, memory_hash: hasher.finalize(), is_exact })
     }
 }
 
-/// A boot that `wanted` boots agree with, in which QEMU advanced no virtual time during the pause.
+/// A boot with whose memory `wanted` boots agree, in which QEMU advanced no virtual time during the
+/// pause.
 fn agreed(made: &[Boot], wanted: usize) -> Option<&Boot> {
-    let agree = |boot: &Boot| made.iter().filter(|other| other.hash == boot.hash).count();
+    let agree =
+        |boot: &Boot| made.iter().filter(|other| other.memory_hash == boot.memory_hash).count();
     made.iter().find(|boot| wanted == 1 || boot.is_exact && agree(boot) >= wanted)
 }
 

@@ -15,7 +15,7 @@ const ONE: &str = "1 of 2 cells were in the cache";
 #[test]
 fn finished_cells_are_kept_and_damaged_ones_are_made_again() {
     const NAME: &str = "finished_cells_are_kept_and_damaged_ones_are_made_again";
-    let Some(lab) = Lab::with_empty_cache(NAME) else { return };
+    let Some(lab) = Lab::with_empty_cells(NAME) else { return };
     let first = lab.finish("", ARGUMENTS);
     first.expect(0, &[]);
     assert!(!first.stderr.contains("in the cache"), "{}", first.stderr);

@@ -58,7 +58,7 @@ fn boot_tells_what_the_kernel_says() {
 
 #[test]
 fn the_cache_tells_what_it_holds() {
-    let Some(lab) = Lab::with_empty_cache("the_cache_tells_what_it_holds") else { return };
+    let Some(lab) = Lab::with_empty_cells("the_cache_tells_what_it_holds") else { return };
     let cells = || {
         let finished = lab.command(&["cache", "stat", "--json"]);
         finished.expect(0, &[]);

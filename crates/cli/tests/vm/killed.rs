@@ -16,7 +16,7 @@ const LONG: &str = "--load cpuload --jobs 1 --interval 200ms --points 40";
 #[test]
 fn a_killed_run_leaves_no_guest_and_the_next_works() {
     const NAME: &str = "a_killed_run_leaves_no_guest_and_the_next_works";
-    let Some(lab) = Lab::with_empty_cache(NAME) else { return };
+    let Some(lab) = Lab::with_empty_cells(NAME) else { return };
     let mut running = lab.start("", LONG);
     lab.fixture.await_text(&mut running, "004-cpuload-seed1", MEASURING);
     let pid = running.pid();
@@ -55,7 +55,7 @@ fn a_run_killed_while_its_machine_boots_leaves_no_guest_and_the_next_works() {
 #[test]
 fn a_request_to_stop_keeps_what_is_finished() {
     const NAME: &str = "a_request_to_stop_keeps_what_is_finished";
-    let Some(lab) = Lab::with_empty_cache(NAME) else { return };
+    let Some(lab) = Lab::with_empty_cells(NAME) else { return };
     for (seed, request) in [(1, Signal::INT), (2, Signal::TERM)] {
         let lab = lab.sibling();
         let [soon, late] = ["001-noload", "004-cpuload"].map(|name| format!("{name}-seed{seed}"));

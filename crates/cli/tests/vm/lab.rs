@@ -58,6 +58,23 @@ impl Lab {
         Self::of_system(test).map(|lab| lab.with_own_cache())
     }
 
+    /// A test with a cache of its own, which has the machine of all tests, and no cell.
+    pub(crate) fn with_empty_cells(test: &str) -> Option<Self> {
+        let common = Self::of_system(test)?;
+        let lab = common.with_own_cache();
+        for machine in common.entries("snapshots") {
+            // Others are being made there.
+            if machine.join("contents").is_file() {
+                let own = lab.kept("snapshots").join(machine.file_name().unwrap());
+                fs::create_dir_all(&own).unwrap();
+                for file in fs::read_dir(&machine).unwrap().map(Result::unwrap) {
+                    fs::hard_link(file.path(), own.join(file.file_name())).unwrap();
+                }
+            }
+        }
+        Some(lab)
+    }
+
     /// Another test with this one's kernel, and a cache that has nothing else.
     pub(crate) fn with_own_cache(&self) -> Self {
         let mut lab = self.sibling();

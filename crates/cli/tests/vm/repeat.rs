@@ -18,8 +18,6 @@ fn equal_seeds_give_equal_bytes_and_others_do_not() {
     let Some(lab) = Lab::of_system(NAME) else { return };
     let alone = files(&lab, &format!("{ARGUMENTS} --no-cache --jobs 1"));
     assert_eq!(alone.len(), 4);
-    let together = files(&lab.sibling(), &format!("{ARGUMENTS} --no-cache --jobs 2"));
-    assert!(alone == together, "{}", difference(&alone, &together));
     let busy = Busy::new();
     let pressed = files(&lab.sibling(), &format!("{ARGUMENTS} --no-cache --jobs 2"));
     drop(busy);

@@ -15,10 +15,10 @@ fn runs(lab: &Lab) -> Vec<(String, Vec<u8>)> {
 
 /// A file in a control group of the guest whose limit is passed on the way.
 fn sweep(lab: &Lab) -> Finished {
-    let subject = format!("vm:{},kernel_mem=52M,sandbox.mem=16M", lab.machine());
-    let arguments = "sweep touch --range 2M..22M --coarse 6 --linear --passes 1 --budget 6 --no-cache \
+    let subject = format!("vm:{},kernel_mem=52M,sandbox.mem=6M", lab.machine());
+    let arguments = "sweep touch --range 1M..9M --coarse 5 --linear --passes 1 --budget 5 --no-cache \
                      --output output --json --set touch.backing=file --set touch.pattern=uniform \
-                     --set touch.time=50ms --set touch.limit=20s --subject";
+                     --set touch.time=50ms --set touch.limit=8s --subject";
     let arguments: Vec<&str> = arguments.split_whitespace().chain([subject.as_str()]).collect();
     lab.command(&arguments)
 }
@@ -37,7 +37,7 @@ fn a_cliff_in_guests_is_found_twice_to_the_byte() {
     let cost = |index: usize| made["found"]["rows"][index]["cost"].as_f64().unwrap();
     assert!(cost(4) > 100.0 * cost(0), "{}", made["found"]["rows"]);
     let capacity = made["found"]["capacity"].as_f64().unwrap();
-    assert!(capacity < 16.0 * 1024.0 * 1024.0, "{capacity}");
+    assert!(capacity < 6.0 * 1024.0 * 1024.0, "{capacity}");
     let conclusion = made["found"]["moved"]["conclusion"].as_str().unwrap_or_default();
     let movers = made["found"]["moved"]["movers"].as_array().unwrap();
     // Counters that moved alike follow the first of them.

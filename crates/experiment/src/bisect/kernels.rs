@@ -237,7 +237,7 @@ impl KernelSteps {
                 let name = format!("{} and the first {first}", names.join(" and "));
                 self.measure_state(&name, &state, driver)
             };
-            match bisect_exactly(count, target, 1, &mut measure).map(|more| more.changed) {
+            match bisect_exactly(count, target, 1, &[], &mut measure).map(|more| more.changed) {
                 Ok(Some((first, last))) if first == last => together.push(first - 1),
                 Err(BisectError::Measurement(error)) => return Err(error),
                 _ => return Ok(checks),
@@ -276,6 +276,17 @@ impl Steps for KernelSteps {
 
     fn repeatable_run(&self, step: usize) -> Option<PathBuf> {
         self.levels.repeatable_run(step)
+    }
+
+    fn has_code(&self) -> bool {
+        matches!(self.kind, Kind::Source(_))
+    }
+
+    fn likely(&self, functions: &[(String, f64)]) -> Result<Vec<f64>> {
+        match &self.kind {
+            Kind::Options(_) => Ok(Vec::new()),
+            Kind::Source(history) => history.likely(functions).map_err(failed),
+        }
     }
 
     fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured> {

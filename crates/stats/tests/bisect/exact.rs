@@ -5,7 +5,14 @@ use stats::{ExactBisect, Outcome};
 
 /// Searches to the end; returns the suspects and how many steps were judged.
 fn search(steps: usize, first_bad: usize, skipped: &[usize]) -> (Vec<usize>, usize) {
-    let mut bisect = ExactBisect::new(steps).expect("two steps or more");
+    search_with(ExactBisect::new(steps).expect("two steps or more"), first_bad, skipped)
+}
+
+fn search_with(
+    mut bisect: ExactBisect,
+    first_bad: usize,
+    skipped: &[usize],
+) -> (Vec<usize>, usize) {
     let mut judged = 0;
     while let Some(step) = bisect.next() {
         let outcome = match step {
@@ -29,6 +36,31 @@ fn every_first_bad_step_is_found_with_log2_verdicts() {
             assert!(judged <= most, "{judged} of {steps}");
         }
     }
+}
+
+#[test]
+fn a_change_where_it_is_expected_is_found_at_once_and_elsewhere_with_one_verdict_more() {
+    for steps in [3, 7, 64, 65, 201, 1001] {
+        let most = (steps - 1_usize).next_power_of_two().trailing_zeros() as usize;
+        for expected in (1..steps).step_by(1 + steps / 20) {
+            let mut bisect = ExactBisect::new(steps).expect("two steps or more");
+            let weight = |step| if step == expected { 1000.0 } else { 1.0 };
+            bisect
+                .expect(&(0..steps).map(weight).collect::<Vec<_>>())
+                .expect("a weight for each step");
+            let (suspects, judged) = search_with(bisect.clone(), expected, &[]);
+            assert_eq!(suspects, [expected]);
+            assert!(judged <= 4, "{judged} of {steps} for {expected}");
+            for first_bad in 1..steps {
+                let (suspects, judged) = search_with(bisect.clone(), first_bad, &[]);
+                assert_eq!(suspects, [first_bad]);
+                assert!(judged <= most + 1, "{judged} of {steps}");
+            }
+        }
+    }
+    let mut bisect = ExactBisect::new(4).unwrap();
+    assert!(bisect.expect(&[1.0; 3]).is_err());
+    assert!(bisect.expect(&[1.0, f64::NAN, 1.0, 1.0]).is_err());
 }
 
 #[test]
