@@ -101,6 +101,7 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
         let ends = bisection.compare_ends(driver)?;
         Ok((bisection, ends))
     })?;
+    let is_observed = ends.is_some();
     let of_ends = match ends {
         Some(ends) => difference_if_possible(&[ends], &progress)?,
         None => None,
@@ -121,7 +122,11 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     for check in &checks {
         document.push(sentence(check, &axis));
     }
-    let functions = functions(&bisection, &found, &progress)?;
+    // What prevented it for the ends was said.
+    let functions = match is_observed && of_ends.is_none() {
+        true => None,
+        false => functions(&bisection, &found, &progress)?,
+    };
     if let Some((names, difference)) = &functions {
         let names = [names[0].as_str(), names[1].as_str()];
         document.blocks.extend(difference_blocks(names, difference));

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 /// Options that no guest needs, by what they are for; they are half of what a build takes.
 const UNNEEDED: &str = include_str!("unneeded.txt");
 /// Options that are set instead, with their values: no debug information, no keys of the distribution,
-/// and a release that is the same for equal sources.
-const FIXED: [(&str, &str); 5] = [
+/// an image that is soon packed, and a release that is the same for equal sources.
+const FIXED: [(&str, &str); 6] = [
     ("DEBUG_INFO_NONE", "y"),
     ("SYSTEM_TRUSTED_KEYS", "\"\""),
     ("MODULE_SIG_KEY", "\"\""),
     ("LOCALVERSION_AUTO", "n"),
     ("BUILD_SALT", "\"\""),
+    ("KERNEL_GZIP", "y"),
 ];
 const PREFIX: &str = "CONFIG_";
 const UNSET: &str = " is not set";

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::Fixture;
 
-/// Everything must be gone after this time.
-const LIMIT: Duration = Duration::from_secs(2);
+/// Everything must be gone after this time: two seconds take ten times as long on a busy machine.
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// A process as `/proc` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

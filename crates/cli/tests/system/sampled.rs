@@ -251,14 +251,19 @@ fn page_faults_have_the_function_that_makes_them() {
         let most = 2.5 * (high - share).max(share - low) + 0.01;
         assert!((share - truth).abs() < most && high - low < 0.2, "{origin:#?}");
     }
-    run_beside_the_doctor(&fixture);
 }
 
 /// How often the doctor is asked until the process alone is what it names.
 const TRIES: usize = 20;
 
-/// The doctor names the code of a process that makes page faults.
-fn run_beside_the_doctor(fixture: &Fixture) {
+#[test]
+fn the_doctor_names_the_code_of_a_process_that_makes_page_faults() {
+    const NAME: &str = "the_doctor_names_the_code_of_a_process_that_makes_page_faults";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    compile(&fixture, "faults.c", FAULTS, &["-O2", "-fomit-frame-pointer"]);
     let mut other = fixture.other("./faults");
     let running = KilledOnDrop(other.arg("100000000").spawn().unwrap());
     // Where processes of other tests make faults in the same control group, the finding is the group's,
@@ -284,7 +289,7 @@ fn run_beside_the_doctor(fixture: &Fixture) {
     assert!(first["function"].as_str().unwrap().contains("read"), "{named:#?}");
     assert_eq!(first["activity"], "minor-faults");
     assert!(finding("--no-stacks")["code"].is_null());
-    screen(fixture, &["doctor", "--for", "1s"]);
+    screen(&fixture, &["doctor", "--for", "1s"]);
 }
 
 #[test]

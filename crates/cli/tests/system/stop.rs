@@ -8,13 +8,17 @@ use rustix::process::Signal;
 use crate::left::{assert_nothing_left, child_of, processes, queue_keys};
 use crate::support::{Fixture, send};
 
-#[test]
-fn every_request_to_stop_tidies_up_under_every_load() {
+/// One load for each kind of what loads hold: nothing, processes, new processes, files and their pages,
+/// memory and message queues.
+const KINDS: [&str; 5] = ["noload", "cpuload", "spawnload", "largewrite", "2ctx-mem"];
+
+/// Runs under these loads end by a request in the middle of what they measure, and leave nothing.
+fn stop_tidies_up_under(loads: impl Iterator<Item = &'static str>) {
     let requests = [Signal::INT, Signal::TERM, Signal::HUP];
-    for (load, request) in workloads::loads().zip(requests.iter().cycle()) {
+    for (load, request) in loads.zip(requests.iter().cycle()) {
         let fixture = Fixture::new();
-        let name = if load.name == "noload" { "001-noload" } else { &format!("002-{}", load.name) };
-        let arguments = format!("--load {} --points 60 --interval 300ms", load.name);
+        let name = if load == "noload" { "001-noload" } else { &format!("002-{load}") };
+        let arguments = format!("--load {load} --points 60 --interval 300ms");
         let mut running = fixture.start(fixture.run(&arguments));
         fixture.await_text(&mut running, name, "\"phase\":\"measuring\"");
         let (pid, queues) = (running.pid(), queue_keys(&fixture));
@@ -24,6 +28,16 @@ fn every_request_to_stop_tidies_up_under_every_load() {
         let run = fixture.run_file(name);
         assert_eq!((run.status(), run.checksum_ok), (EndStatus::Interrupted, Some(true)));
     }
+}
+
+#[test]
+fn a_request_to_stop_tidies_up_what_loads_hold() {
+    stop_tidies_up_under(KINDS.into_iter());
+}
+
+#[test]
+fn every_request_to_stop_tidies_up_under_every_load() {
+    stop_tidies_up_under(workloads::loads().map(|load| load.name));
 }
 
 #[test]
