@@ -40,6 +40,9 @@ const FIXED: [(&str, &str); 4] = [
 ];
 /// A program that keeps what was compiled, used where it is installed.
 const COMPILER_CACHE: &str = "ccache";
+/// Lets it know a file by the headers that the compiler names, so that what is new to it need not be
+/// preprocessed twice, which is a third of its time.
+const CACHE_BY_HEADERS: (&str, &str) = ("CCACHE_DEPEND", "1");
 
 /// What one architecture of kernels needs.
 struct Target {
@@ -237,6 +240,7 @@ impl KernelBuilder {
         }
         if in_path(COMPILER_CACHE).is_some() {
             make.arg(format!("CC={COMPILER_CACHE} {prefix}gcc"));
+            make.env(CACHE_BY_HEADERS.0, CACHE_BY_HEADERS.1);
         }
         make.args(targets).envs(FIXED);
         control.run(&mut make, &self.log())

@@ -111,10 +111,8 @@ impl SourceHistory {
             }
         }
         let all: f64 = functions.iter().map(|(_, part)| part).sum();
-        let mut likely = vec![
-            all.max(f64::MIN_POSITIVE) * FROM_AFAR / self.states.len() as f64;
-            self.states.len()
-        ];
+        let count = self.states.len();
+        let mut likely = vec![all * FROM_AFAR / count as f64; count];
         for (states, (_, part)) in naming.iter().zip(functions) {
             for state in states {
                 likely[*state] += part / states.len() as f64;

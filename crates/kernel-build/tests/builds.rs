@@ -189,6 +189,12 @@ fn a_range_of_commits_has_its_good_end_and_their_first_lines() {
     assert_eq!(subjects.len(), 3);
     assert!(subjects[0] == "one: begin" && subjects[1].ends_with("characters,"), "{subjects:?}");
     assert_eq!(history.states[2].commit, commit(&folder, "HEAD").unwrap());
+    // A function's part is divided among the changes that name it, whole words only.
+    let likely = history.likely(&[("thr".to_owned(), 0.6), ("in".to_owned(), 0.4)]).unwrap();
+    let from_afar = 0.1 / 3.0;
+    let expected = [from_afar, from_afar, from_afar + 0.6];
+    let is_near = |(value, expected): (&f64, f64)| (value - expected).abs() < 1e-12;
+    assert!(likely.iter().zip(expected).all(is_near), "{likely:?}");
     for range in ["HEAD", "none..HEAD", "HEAD..HEAD"] {
         assert!(SourceHistory::of_git(&folder, range).is_err(), "{range}");
     }

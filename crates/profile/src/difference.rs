@@ -251,6 +251,16 @@ mod tests {
     }
 
     #[test]
+    fn parts_are_those_of_functions_as_the_source_has_them() {
+        let first = vec![function("f", 10), function("f.cold", 0), function("g.isra.0", 50)];
+        let second = vec![function("f", 60), function("f.cold", 20), function("g.isra.0", 20)];
+        let difference = Difference::of(&[[first, second]]);
+        let parts = difference.parts(0.05);
+        assert_eq!(parts, [("f".to_owned(), 0.7), ("g".to_owned(), 0.3)]);
+        assert_eq!(difference.parts(0.5).len(), 1);
+    }
+
+    #[test]
     fn equal_profiles_have_no_difference() {
         let same = vec![function("f", 5)];
         let difference = Difference::of(&[[same.clone(), same]]);
