@@ -67,5 +67,5 @@ pub use sampled_document::{
 pub use slow_paths::{SlowPaths, WithPaths, run_paths_document};
 pub use tlb_text::{TlbRun, tlb_document};
 pub use trace_text::{trace_document, trace_notes};
-pub use whatif_text::{Gain, Tried, WhatIf, whatif_document};
+pub use whatif_text::{WhatIfView, whatif_document};
 pub use whole_run_text::whole_run_document;
