@@ -1,5 +1,6 @@
 //! Several result files of another program as one set of trials.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,6 @@ use itertools::Itertools;
 
 use crate::dataset::{Options, Refusal, listed};
 use crate::format::{Format, dataset};
-use crate::listing::entries;
 use crate::lkp;
 use crate::measurement::WHOLE_FILE;
 
@@ -28,6 +28,15 @@ pub fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = entries(folder)?;
     files.retain(|path| path.is_file() && !is_hidden(path));
     Ok(files)
+}
+
+/// The paths of all entries, by name. Fails when the folder is unreadable.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?;
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|it| it.path())).collect::<io::Result<_>>()?;
+    found.sort();
+    Ok(found)
 }
 
 /// Reads files (name and text) as one set called `name`. All must have the same format and

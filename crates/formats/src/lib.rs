@@ -24,7 +24,6 @@ mod google;
 pub mod hyperfine;
 mod interbench;
 pub mod kcidb;
-mod listing;
 pub mod lkp;
 mod measurement;
 pub mod mmtests;

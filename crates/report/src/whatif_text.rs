@@ -23,12 +23,12 @@ pub struct WhatIfView<'a> {
 pub fn whatif_document<'a>(view: &'a WhatIfView<'_>) -> Document<'a> {
     let WhatIf { elapsed_ns, alone, together, left_out } = view.gains;
     let row = |tried: &Tried, last: Cell| {
-        let Tried { name, price, elapsed_ns, gain, .. } = tried;
+        let Tried { remedy, elapsed_ns, gain, .. } = tried;
         let interval = Cell::Interval(Some((gain.low, gain.high)));
         let figures = [Cell::duration(*elapsed_ns), Cell::ratio(gain.ratio), interval, last];
-        [Cell::from(name), Cell::from(price)].into_iter().chain(figures)
+        [Cell::from(&remedy.name), Cell::from(remedy.price.name())].into_iter().chain(figures)
     };
-    let alone = alone.iter().map(|tried| row(tried, Cell::from(&tried.settings)));
+    let alone = alone.iter().map(|tried| row(tried, Cell::from(&tried.remedy.settings)));
     let head = ["remedy", "cost", "elapsed", "speed-up", "interval", "setting"];
     let mut document = Document::of(vec![Table::of("Each alone", head, alone).into()]);
     if together.is_empty() {
@@ -56,7 +56,7 @@ pub fn whatif_document<'a>(view: &'a WhatIfView<'_>) -> Document<'a> {
 #[cfg(test)]
 mod tests {
     use render::plain_text;
-    use sun4::Gain;
+    use sun4::{Gain, Price, Remedy};
 
     use super::*;
 
@@ -64,10 +64,12 @@ mod tests {
     fn remedies_stand_in_two_tables() {
         let gain = |ratio| Gain { ratio, low: 0.9 * ratio, high: 1.1 * ratio };
         let tried = |name: &str, ratio: f64| Tried {
-            name: name.to_owned(),
-            about: String::new(),
-            settings: "reload=group".to_owned(),
-            price: "kernel patch".to_owned(),
+            remedy: Remedy {
+                name: name.to_owned(),
+                about: String::new(),
+                settings: "reload=group".to_owned(),
+                price: Price::KernelPatch,
+            },
             elapsed_ns: 39.5e9,
             gain: gain(ratio),
             total: gain(2.0 * ratio),

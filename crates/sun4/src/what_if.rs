@@ -24,14 +24,9 @@ pub struct WhatIf {
 /// A remedy that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tried {
-    /// Its name.
-    pub name: String,
-    /// What it does.
-    pub about: String,
-    /// The settings that it changes.
-    pub settings: String,
-    /// Its cost.
-    pub price: String,
+    /// The remedy.
+    #[serde(flatten)]
+    pub remedy: Remedy,
     /// Median elapsed time with it, in ns.
     pub elapsed_ns: f64,
     /// Elapsed time without it over that with it.
@@ -142,10 +137,7 @@ impl Search<'_> {
 
     fn tried(&self, remedy: &Remedy, before: &State, with: &State) -> Tried {
         Tried {
-            name: remedy.name.clone(),
-            about: remedy.about.clone(),
-            settings: remedy.settings.clone(),
-            price: remedy.price.name().to_owned(),
+            remedy: remedy.clone(),
             elapsed_ns: with.median_ns(),
             gain: before.gain(with),
             total: self.first.gain(with),

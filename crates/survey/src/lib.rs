@@ -24,7 +24,7 @@ mod timed;
 pub use cost_cache::{CachedCosts, unit_costs};
 pub use forever::{INTERVAL_NS_MIN, become_steadfast, watch_forever};
 pub use http::Server;
-pub use looks::Looks;
+pub use looks::{LEAST_PAUSE_NS, Looks};
 pub use recorder::Recorder;
 pub use ring::{RING_BYTES_MIN, Ring};
 pub use segment::{Segment, read_whole, segments};

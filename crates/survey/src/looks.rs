@@ -4,7 +4,7 @@ use doctor::Snapshot;
 use sys::clock::{monotonic_ns, process_cpu_ns};
 
 /// Minimum time between two snapshots: a process that lives between them is not seen.
-const LEAST_PAUSE_NS: u64 = 1_000_000_000;
+pub const LEAST_PAUSE_NS: u64 = 1_000_000_000;
 /// Snapshots take at most one part in this many: 0.3 % of a CPU.
 const LOOK_SHARE: u64 = 300;
 
@@ -14,13 +14,6 @@ pub struct Looks {
     next_ns: Option<u64>,
     look_ns: u64,
     least_pause_ns: u64,
-}
-
-impl Default for Looks {
-    /// Looks with the pauses of a long time.
-    fn default() -> Self {
-        Self::from_pause(LEAST_PAUSE_NS)
-    }
 }
 
 impl Looks {

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use doctor::{Snapshot, UnitCosts};
 use keep::folders::user_folder;
 use model::units::format_duration;
-use survey::{CachedCosts, Looks, Survey, unit_costs};
+use survey::{CachedCosts, LEAST_PAUSE_NS, Looks, Survey, unit_costs};
 use sys::clock::monotonic_ns;
 
 use super::sources::{create, record};
@@ -78,7 +78,7 @@ pub(super) fn opened() -> Survey {
 /// Takes snapshots until `until_ns`. Returns whether the user stopped it, and the last snapshot
 /// with the processes that ended meanwhile.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
-    let mut looks = Looks::default();
+    let mut looks = Looks::from_pause(LEAST_PAUSE_NS);
     loop {
         wait(waiter, until_ns.min(looks.next_ns()));
         let seen = looks.take(&mut look);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CPU_FILE, KERNEL_FILE, LogFile, TIMES_FILE, is_log};
 use crate::encoded_text::{bounded, unpacked};
-use crate::listing::entries;
+use crate::folder::entries;
 
 const LOGS: &str = "logs";
 const ITERATION: &str = "iter-";
