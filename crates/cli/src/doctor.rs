@@ -6,7 +6,6 @@ mod command;
 mod forever;
 mod live;
 mod mode;
-mod recorder;
 mod replay;
 mod sources;
 

@@ -7,13 +7,11 @@ use analysis::responsiveness::Matrix;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use formats::resp1::{printed, resp1_table, verbose_lines};
 use model::Run;
 use model::resp1::Resp1Format;
 use render::{Block, Document, FORMATS, OutputFormat, format_named};
-use report::{
-    SlowPaths, dataset_document, job_document, matrix_document, resp1_table, verbose_lines,
-    with_run_profiles,
-};
+use report::{SlowPaths, dataset_document, job_document, matrix_document, with_run_profiles};
 use store::observations::{Results, results};
 use store::reference::find;
 
@@ -187,7 +185,7 @@ fn of_matrix(mut matrix: Matrix, kept: &Kept, shape: &Shape) -> Document<'static
         (Form::Resp1(layout), None) => {
             let extras = if shape.verbose { verbose_lines(&matrix) } else { Vec::new() };
             let table = resp1_table(&matrix, layout, extras);
-            Document::of(vec![Block::Verbatim(formats::resp1::printed(&table))])
+            Document::of(vec![Block::Verbatim(printed(&table))])
         }
     };
     let most = shape.worst.unwrap_or(1);

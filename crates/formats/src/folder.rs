@@ -1,15 +1,43 @@
 //! Several result files of another program as one set of trials.
 
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use analysis::quantity::{Quantity, scaled};
 use analysis::{Dataset, Direction, Factor, Response, Trial, distinct, grouped};
 use itertools::Itertools;
 
 use crate::dataset::{Options, Refusal, listed};
 use crate::format::{Format, dataset};
+use crate::lkp;
 use crate::measurement::WHOLE_FILE;
 
 /// The package of a Go benchmark, which names the work even where each file has one.
 const PACKAGE: &str = "pkg";
+
+/// The files of a result root or run of lkp-tests, else the visible files of a folder by name. Fails
+/// when the folder is unreadable.
+pub fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if let Some(files) = lkp::files(folder)? {
+        return Ok(files);
+    }
+    let is_hidden = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    };
+    let mut files = entries(folder)?;
+    files.retain(|path| path.is_file() && !is_hidden(path));
+    Ok(files)
+}
+
+/// The paths of all entries, by name. Fails when the folder is unreadable.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?;
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|it| it.path())).collect::<io::Result<_>>()?;
+    found.sort();
+    Ok(found)
+}
 
 /// Reads files (name and text) as one set called `name`. All must have the same format and
 /// factors; trials are named by their files. The error names the first refused file and the

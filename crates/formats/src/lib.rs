@@ -2,12 +2,13 @@
 //! and what writes results for it.
 //!
 //! - [`format`]: the formats that are read, and [`dataset`], which reads a text of any of them;
+//! - `encoded_text`, `folder`: texts as they are kept, which files of a folder have results;
 //! - `dataset`, `measurement`, `results`: from what a program printed to observations;
 //! - [`go`], [`hyperfine`], [`resp1`]: read and written;
 //! - [`bencher`], [`kcidb`], [`openmetrics`]: written.
 //!
-//! **Invariant:** no file is opened here. Readers refuse with the line number and the reason; they never
-//! guess or panic. The same results give the same bytes.
+//! **Invariant:** no file is opened here, except logs by `mmtests::folder`. Readers refuse with the
+//! line number and the reason; they never guess or panic. The same results give the same bytes.
 
 pub mod bencher;
 mod copies;
@@ -15,6 +16,7 @@ mod csv;
 mod cyclictest;
 mod cyclictest_text;
 mod dataset;
+mod encoded_text;
 mod folder;
 mod format;
 pub mod go;
@@ -38,5 +40,6 @@ mod schbench;
 mod table;
 
 pub use dataset::{Options, Refusal};
-pub use folder::folder_dataset;
+pub use encoded_text::decode;
+pub use folder::{folder_dataset, result_files};
 pub use format::{Format, dataset};

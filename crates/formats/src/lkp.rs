@@ -4,6 +4,8 @@
 //! without it is of one run, with what was sampled during that run. The reader takes the
 //! benchmark's keys whose direction is known; monitors have thousands of others.
 
+mod folder;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,6 +13,7 @@ use analysis::{Dataset, Direction};
 use model::{Environment, Observation};
 use serde_json::{Map, Value};
 
+pub(crate) use self::folder::files;
 use crate::dataset::{Imported, Options, Refusal, json, listed, measure};
 use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome, WHOLE_FILE};
 use crate::results::ForeignResults;

@@ -3,6 +3,7 @@
 //! Benchmark and case (threads, groups, clients) are factors. A trial is an iteration of the
 //! benchmark; what is measured several times within one execution are samples of one trial.
 
+mod folder;
 mod logs;
 mod reading;
 mod storage;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use analysis::{Dataset, Direction, Ending, Response, Trial, Values};
 use model::Environment;
 
+pub use self::folder::{Results, is_results, read_results};
 use self::logs::{LOGS, of_benchmark};
 use crate::copies;
 use crate::dataset::{self, Options, Refusal, add, listed, measure, varied};
@@ -24,11 +26,11 @@ const RUN: &str = "run";
 /// Lines of time(1) on a command that failed.
 const FAILURES: [&str; 2] = ["Command exited with non-zero status", "Command terminated by signal"];
 /// Output of `uname -a`.
-pub const KERNEL_FILE: &str = "kernel.version";
+const KERNEL_FILE: &str = "kernel.version";
 /// Output of lscpu.
-pub const CPU_FILE: &str = "lscpu.txt";
+const CPU_FILE: &str = "lscpu.txt";
 /// When tests began and ended.
-pub const TIMES_FILE: &str = "tests-timestamp";
+const TIMES_FILE: &str = "tests-timestamp";
 
 /// What is varied within a benchmark, and which repetition a file has.
 #[derive(Debug)]
@@ -53,7 +55,7 @@ pub struct LogFile {
 }
 
 /// Whether a file in the logs of a benchmark has results that are read.
-pub fn is_log(benchmark: &str, name: &str) -> bool {
+fn is_log(benchmark: &str, name: &str) -> bool {
     of_benchmark(benchmark).is_some_and(|log| (log.case)(name).is_some())
 }
 

@@ -15,6 +15,7 @@
 //! is the fifth number of the second format, the sixth of the first.
 
 mod line;
+mod of_matrix;
 mod points;
 mod ratio;
 mod read;
@@ -24,6 +25,7 @@ use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 
 pub(crate) use line::clean;
 use line::{Row, Shape, Title};
+pub use of_matrix::{resp1_table, verbose_lines};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
 pub(crate) use read::{looks_right, read};

@@ -27,8 +27,7 @@ mod profile_difference;
 mod profile_document;
 mod program_run;
 mod remarks;
-pub mod resp1;
-mod run_profiles;
+pub mod run_profiles;
 mod sampled_document;
 mod session;
 mod slow_paths;
@@ -59,7 +58,6 @@ pub use profile_difference::{
 };
 pub use profile_document::{ProfileView, profile_document};
 pub use program_run::{ProgramRunView, program_run_document};
-pub use resp1::{resp1_table, verbose_lines};
 pub use run_profiles::with_run_profiles;
 pub use sampled_document::{
     OriginShare, SampledView, lost_records, origin_shares, sampled_document, sampled_summary,
@@ -67,5 +65,5 @@ pub use sampled_document::{
 pub use slow_paths::{SlowPaths, WithPaths, run_paths_document};
 pub use tlb_text::{TlbRun, tlb_document};
 pub use trace_text::{trace_document, trace_notes};
-pub use whatif_text::{Gain, Tried, WhatIf, whatif_document};
+pub use whatif_text::{WhatIfView, whatif_document};
 pub use whole_run_text::whole_run_document;

@@ -3,93 +3,60 @@
 use analysis::seeds_text;
 use render::{Block, Cell, Document, Table, format};
 use serde::Serialize;
+use sun4::{Tried, WhatIf};
 
-/// The gains of remedies.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WhatIf {
+/// The gains of remedies for a program on a simulated machine.
+#[derive(Serialize)]
+pub struct WhatIfView<'a> {
     /// The machine in words.
     pub place: String,
     /// The program in words.
     pub program: String,
     /// The seeds of each figure.
-    pub seeds: Vec<u64>,
-    /// Median elapsed time without any remedy, in ns.
-    pub elapsed_ns: f64,
-    /// Each remedy alone, the greatest speed-up first.
-    pub alone: Vec<Tried>,
-    /// Remedies added one by one, the best first.
-    pub together: Vec<Tried>,
-    /// Remedies that are unavailable or change nothing, with the reasons.
-    pub left_out: Vec<(String, String)>,
-}
-
-/// A remedy that was tried.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tried {
-    /// Its name.
-    pub name: String,
-    /// What it does.
-    pub about: String,
-    /// The settings that it changes.
-    pub settings: String,
-    /// Its cost.
-    pub price: String,
-    /// Median elapsed time with it, in ns.
-    pub elapsed_ns: f64,
-    /// Elapsed time without it over that with it.
-    pub gain: Gain,
-    /// Elapsed time without any remedy over that with all so far.
-    pub total: Gain,
-}
-
-/// A ratio of elapsed times over seeds (Hodges-Lehmann) with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Gain {
-    /// The estimate.
-    pub ratio: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    pub seeds: &'a [u64],
+    /// The gains.
+    #[serde(flatten)]
+    pub gains: &'a WhatIf,
 }
 
 /// The tables of remedies alone and together, and what was left out.
-pub fn whatif_document(found: &WhatIf) -> Document<'_> {
+pub fn whatif_document<'a>(view: &'a WhatIfView<'_>) -> Document<'a> {
+    let WhatIf { elapsed_ns, alone, together, left_out } = view.gains;
     let row = |tried: &Tried, last: Cell| {
-        let Tried { name, price, elapsed_ns, gain, .. } = tried;
+        let Tried { remedy, elapsed_ns, gain, .. } = tried;
         let interval = Cell::Interval(Some((gain.low, gain.high)));
         let figures = [Cell::duration(*elapsed_ns), Cell::ratio(gain.ratio), interval, last];
-        [Cell::from(name), Cell::from(price)].into_iter().chain(figures)
+        [Cell::from(&remedy.name), Cell::from(remedy.price.name())].into_iter().chain(figures)
     };
-    let alone = found.alone.iter().map(|tried| row(tried, Cell::from(&tried.settings)));
+    let alone = alone.iter().map(|tried| row(tried, Cell::from(&tried.remedy.settings)));
     let head = ["remedy", "cost", "elapsed", "speed-up", "interval", "setting"];
     let mut document = Document::of(vec![Table::of("Each alone", head, alone).into()]);
-    if found.together.is_empty() {
+    if together.is_empty() {
         document.push("No remedy is certain to add more than 1 %.");
     } else {
         let head = ["remedy", "cost", "elapsed", "adds", "interval", "in all"];
         let caption = "Together, one after the other, until none is certain to add more than 1 %";
-        let rows = found.together.iter().map(|tried| row(tried, Cell::ratio(tried.total.ratio)));
+        let rows = together.iter().map(|tried| row(tried, Cell::ratio(tried.total.ratio)));
         document.push(Table::of(caption, head, rows));
     }
-    let left_out = found.left_out.iter();
-    let left_out = left_out.map(|(name, reason)| format!("Not tried: {name}: {reason}"));
+    let left_out = left_out.iter().map(|(name, reason)| format!("Not tried: {name}: {reason}"));
     document.push(Block::Notes(left_out.collect()));
     document.push(
         "Speed-up: elapsed time before over elapsed time with the remedy, over all pairs of seeds \
          (Hodges-Lehmann), with an exact 95 % interval, or the widest that so few seeds allow. Of \
          remedies within 1 % of each other the cheapest comes first.",
     );
-    let program = format!("{}, {}", found.program, seeds_text(&found.seeds));
-    let without = format::duration(found.elapsed_ns);
-    let place = found.place.clone();
+    let program = format!("{}, {}", view.program, seeds_text(view.seeds));
+    let without = format::duration(*elapsed_ns);
+    let place = view.place.clone();
     let facts = [("machine", place), ("program", program), ("without a remedy", without)];
-    document.with_facts(facts).with_data(found)
+    document.with_facts(facts).with_data(view)
 }
 
 #[cfg(test)]
 mod tests {
     use render::plain_text;
+    use sun4::{Gain, Price, Remedy};
 
     use super::*;
 
@@ -97,25 +64,29 @@ mod tests {
     fn remedies_stand_in_two_tables() {
         let gain = |ratio| Gain { ratio, low: 0.9 * ratio, high: 1.1 * ratio };
         let tried = |name: &str, ratio: f64| Tried {
-            name: name.to_owned(),
-            about: String::new(),
-            settings: "reload=group".to_owned(),
-            price: "kernel patch".to_owned(),
+            remedy: Remedy {
+                name: name.to_owned(),
+                about: String::new(),
+                settings: "reload=group".to_owned(),
+                price: Price::KernelPatch,
+            },
             elapsed_ns: 39.5e9,
             gain: gain(ratio),
             total: gain(2.0 * ratio),
         };
-        let found = WhatIf {
-            place: "simulated sparcstation1 of 24M, hat old".to_owned(),
-            program: "vmtest of 24M".to_owned(),
-            seeds: vec![1, 2, 3],
+        let shown = |gains: &WhatIf| {
+            let place = "simulated sparcstation1 of 24M, hat old".to_owned();
+            let program = "vmtest of 24M".to_owned();
+            plain_text(&whatif_document(&WhatIfView { place, program, seeds: &[1, 2, 3], gains }))
+        };
+        let gains = WhatIf {
             elapsed_ns: 230e9,
             alone: vec![tried("software cache of pmegs", 5.8), tried("shared pmegs", 123.4)],
             together: vec![tried("software cache of pmegs", 5.8)],
             left_out: vec![("no swapping".to_owned(), "it changes nothing here".to_owned())],
         };
-        insta::assert_snapshot!(plain_text(&whatif_document(&found)));
-        let none = WhatIf { together: Vec::new(), left_out: Vec::new(), ..found };
-        assert!(plain_text(&whatif_document(&none)).contains("\nNo remedy is certain to add"));
+        insta::assert_snapshot!(shown(&gains));
+        let none = WhatIf { together: Vec::new(), left_out: Vec::new(), ..gains };
+        assert!(shown(&none).contains("\nNo remedy is certain to add"));
     }
 }

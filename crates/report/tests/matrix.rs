@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use analysis::responsiveness::{Claim, Matrix};
+use formats::resp1::{printed, resp1_table, verbose_lines};
 use model::{
     Censored, CounterSet, Delivered, End, EndStatus, Header, Line, LoadSpec, Measure, Phase,
     PhaseRecord, ProbeSpec, Run, SampleRecord, SandboxSpec, Spec, SubjectSpec, Timing, Warning,
     histogram,
 };
 use render::plain_text;
-use report::{matrix_document, resp1_table, verbose_lines};
+use report::matrix_document;
 
 fn header(load: &str) -> Header {
     Header {
@@ -137,9 +138,9 @@ fn a_matrix_is_a_resp1_table() {
     let matrix = Matrix::from_runs(&runs(), BTreeMap::new());
     let extras = verbose_lines(&matrix);
     let second = resp1_table(&matrix, model::resp1::Resp1Format::Second, extras);
-    insta::assert_snapshot!(formats::resp1::printed(&second));
+    insta::assert_snapshot!(printed(&second));
     let first = resp1_table(&matrix, model::resp1::Resp1Format::First, Vec::new());
-    insta::assert_snapshot!(formats::resp1::printed(&first));
+    insta::assert_snapshot!(printed(&first));
 }
 
 #[test]

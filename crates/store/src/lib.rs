@@ -5,12 +5,8 @@
 
 pub mod config;
 pub mod curve;
-mod encoded_text;
 mod error;
-mod listing;
-mod lkp_folder;
 pub mod manifest;
-mod mmtests_folder;
 pub mod observations;
 pub mod paired_runs;
 pub mod reference;

@@ -7,17 +7,13 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use analysis::{Dataset, Factor, from_runs};
-use formats::mmtests::mmtests;
-use formats::{Format, Options, Refusal, dataset, folder_dataset, lkp};
+use formats::mmtests::{is_results, mmtests, read_results};
+use formats::{Format, Options, Refusal, dataset, decode, folder_dataset, lkp, result_files};
 use keep::read_patiently;
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
-use crate::encoded_text;
 use crate::error::{Result, StoreError};
-use crate::listing::entries;
-use crate::lkp_folder;
 use crate::manifest;
-use crate::mmtests_folder;
 use crate::reference::{self, Kind};
 use crate::results::{RUN_LINE, SUFFIX, parse_run, read_runs, run_files};
 
@@ -111,7 +107,7 @@ pub fn content(what: &str) -> Result<Content> {
     if bytes.starts_with(RUN_LINE.as_bytes()) {
         return run(&bytes);
     }
-    let text = encoded_text::decode(bytes).map_err(StoreError::io(path))?;
+    let text = decode(bytes).map_err(StoreError::io(path))?;
     if is_run(what, text.as_bytes()) { run(text.as_bytes()) } else { Ok(Content::Text(text)) }
 }
 
@@ -144,26 +140,12 @@ fn is_foreign_folder(path: &Path) -> bool {
     path.is_dir()
         && matches!(run_files(path), Err(StoreError::Empty(_)))
         && !path.join(manifest::FILE).exists()
-        && (mmtests_folder::is_results(path)
-            || foreign_files(path).is_ok_and(|files| !files.is_empty()))
-}
-
-/// The files of a result root or run of lkp-tests, else the visible files of a folder by name.
-fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    if let Some(files) = lkp_folder::files(folder)? {
-        return Ok(files);
-    }
-    let is_hidden = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-    };
-    let mut files = entries(folder)?;
-    files.retain(|path| path.is_file() && !is_hidden(path));
-    Ok(files)
+        && (is_results(path) || result_files(path).is_ok_and(|files| !files.is_empty()))
 }
 
 fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Result<Dataset> {
     let of_mmtests = match format {
-        None => mmtests_folder::read(path).map_err(|(file, error)| StoreError::Io(file, error))?,
+        None => read_results(path).map_err(|(file, error)| StoreError::Io(file, error))?,
         Some(_) => None,
     };
     if let Some(found) = of_mmtests {
@@ -175,7 +157,7 @@ fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Res
         StoreError::refused(path.join(file).to_string_lossy())(refusal)
     };
     let mut files = Vec::new();
-    for file in foreign_files(path).map_err(StoreError::io(path))? {
+    for file in result_files(path).map_err(StoreError::io(path))? {
         let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
         let text = read(&file)?;
         // An unrelated folder is not read to its end.
@@ -244,7 +226,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
 /// The text of a file or standard input (`-`), which may be compressed or in UTF-16. Fails when it
 /// is unreadable, damaged, too long or not text.
 pub fn read(path: &Path) -> Result<String> {
-    read_bytes(path).and_then(encoded_text::decode).map_err(StoreError::io(path))
+    read_bytes(path).and_then(decode).map_err(StoreError::io(path))
 }
 
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {

@@ -16,6 +16,7 @@ mod slots;
 mod system;
 #[cfg(test)]
 mod tests;
+mod what_if;
 mod workload;
 
 pub use machine::{Cache, Cycles, Machine, Memory, Mmu, SEGMENT_BYTES};
@@ -25,6 +26,7 @@ pub use setup::Setup;
 pub use system::{
     Accounting, ContextPolicy, Costs, Daemons, Libraries, Reload, Swapping, System, Victim,
 };
+pub use what_if::{Gain, Tried, WhatIf};
 pub use workload::{MIXES, Mix, TraceProgram, Workload};
 
 /// Version of the simulation: grows when equal inputs have another result.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use model::named;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::setup::Setup;
 use super::workload::Workload;
@@ -24,18 +24,18 @@ named! {
 }
 
 /// A remedy.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remedy {
     /// Its name.
     pub name: String,
     /// What is done, in one line.
     pub about: String,
-    /// What it costs.
-    pub price: Price,
     /// The change of a machine or workload: `reload=group`, `pmegs×2`, or `switch_rate/2` for half
     /// as many switches, because the parent of `vmtest` sleeps twice as long between two looks.
     pub settings: String,
+    /// What it costs.
+    pub price: Price,
 }
 
 /// All remedies, the cheapest first.

@@ -49,7 +49,7 @@ const KNOWN_MAX: usize = 100_000;
 
 /// A survey within a budget of CPU time.
 #[derive(Debug)]
-pub struct BoundedSurvey {
+pub(crate) struct BoundedSurvey {
     survey: Survey,
     reserve: Reserve,
     /// CPU time of this snapshot, in ns.
@@ -83,7 +83,7 @@ struct Costs {
 
 impl BoundedSurvey {
     /// A survey whose snapshots take about `budget_ns` of CPU time each on the average, at most.
-    pub fn new(survey: Survey, budget_ns: u64) -> Self {
+    pub(crate) fn new(survey: Survey, budget_ns: u64) -> Self {
         let group_files = GroupFiles::new(survey.hierarchies());
         let [group, task, glance_group, glance_task] =
             [FIRST_COST_NS, FIRST_COST_NS, FIRST_COST_NS / 4.0, FIRST_COST_NS / 4.0];
@@ -104,14 +104,9 @@ impl BoundedSurvey {
         }
     }
 
-    /// The survey itself.
-    pub fn survey(&self) -> &Survey {
-        &self.survey
-    }
-
     /// Counters now, `at_ns` from the start: of the machine, and of as many control groups and
     /// processes as the budget allows.
-    pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
+    pub(crate) fn snapshot(&mut self, at_ns: u64) -> Snapshot {
         let mut taken = self.survey.machine(at_ns);
         self.budget_ns = self.reserve.spend(&taken);
         self.list_groups();

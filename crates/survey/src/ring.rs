@@ -79,9 +79,14 @@ impl Ring {
         Ok(Self { dir, max_bytes, header, old, number, current: None, _lock: lock })
     }
 
+    /// Its folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Appends a line and waits until it is on the disk. After a failure the next line begins a new
     /// segment.
-    pub fn append(&mut self, line: &str) -> io::Result<()> {
+    pub(crate) fn append(&mut self, line: &str) -> io::Result<()> {
         let written = self.try_append(line);
         if written.is_err() {
             self.end_segment();

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
-use counters::{Hierarchies, Reader, Sources, Tasks, group_of};
+use counters::{Hierarchies, Reader, Roots, Sources, Tasks, group_of};
+use doctor::{LeftOut, RECORDING_SCHEMA, RecordingHeader, Snapshot, TaskSnapshot, UnitCosts};
 use model::{CounterSet, Unavailable};
-
-use doctor::{LeftOut, Snapshot, TaskSnapshot};
 
 /// The controllers of version 1 whose groups are looked for.
 const V1_CONTROLLERS: [&str; 3] = ["memory", "cpu", "cpuacct"];
@@ -39,6 +38,21 @@ impl Survey {
     /// Unavailable capabilities, with the reasons.
     pub fn missed(&self) -> &[Unavailable] {
         &self.missed
+    }
+
+    /// The first line of a recording that starts now.
+    pub fn recording_header(&self, costs: &UnitCosts) -> RecordingHeader {
+        let (environment, mut missed) = counters::environment(&Roots::system(None));
+        missed.extend(self.missed.iter().cloned());
+        RecordingHeader {
+            kind: RecordingHeader::KIND.to_owned(),
+            schema: RECORDING_SCHEMA,
+            thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_ns: sys::clock::realtime_ns(),
+            environment,
+            missed,
+            costs: costs.clone(),
+        }
     }
 
     /// All counters now, `at_ns` from the start of the recording.

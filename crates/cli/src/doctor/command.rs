@@ -7,9 +7,10 @@ use anyhow::Context;
 use doctor::{Interval, Snapshot, diagnose};
 use keep::running::Running;
 use report::doctor_document;
+use survey::Looks;
 use sys::clock::monotonic_ns;
 
-use super::live::{Looks, header, opened, prepared};
+use super::live::{opened, prepared};
 use super::sources::{create, record};
 use super::{DoctorArgs, write_metrics};
 use crate::Result;
@@ -27,7 +28,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let mut recording = args.record.as_deref().map(create).transpose()?;
     let origin_ns = monotonic_ns();
     let before = survey.snapshot(0);
-    record(args, &mut recording, &header(&survey, &costs))?;
+    record(args, &mut recording, &survey.recording_header(&costs))?;
     record(args, &mut recording, &before)?;
     let mut running = args.start.start()?;
     let look = || survey.snapshot(monotonic_ns() - origin_ns);

@@ -1,27 +1,23 @@
 //! The doctor that runs until it is stopped: it serves metrics and records into a ring.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
 use anyhow::Context;
 use doctor::{Interval, Snapshot, UnitCosts, diagnose, recording_line};
 use model::units::format_size;
 use report::{Watch, served_metrics};
-use survey::{BoundedSurvey, RING_BYTES_MIN, Ring};
-use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
+use survey::{
+    INTERVAL_NS_MIN, RING_BYTES_MIN, Recorder, Ring, Server, Survey, become_steadfast,
+    watch_forever,
+};
+use sys::clock::{process_cpu_ns, realtime_ns};
 
-use super::live::{header, opened, prepared, wait};
-use super::recorder::Recorder;
+use super::live::{opened, prepared, wait};
 use super::{DoctorArgs, confine};
 use crate::{OrWrong, Result, complain};
-use survey::Server;
 
 /// The port of `--serve` without one.
 const PORT: u16 = 9797;
-/// Snapshots take at most one part in this many: 0.25 % of a CPU. Diagnosis and writing come on top.
-const SNAPSHOT_SHARE: u64 = 400;
-/// Shortest interval, in ns.
-const INTERVAL_NS_MIN: u64 = 1_000_000_000;
 
 /// The address of `--serve`: `HOST`, `PORT`, `HOST:PORT`, `:PORT`; this machine alone without a
 /// host.
@@ -44,29 +40,21 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
         return Err(wrong!("--for: an interval that repeats takes at least 1s"));
     }
     let (waiter, costs) = prepared(args)?;
-    let mut survey = BoundedSurvey::new(opened(), args.for_ns / SNAPSHOT_SHARE);
+    let survey = opened();
     let recorder = recorder(args, &survey, &costs)?;
     let server = args.serve.map(|address| start_server(args, address)).transpose()?;
     if recorder.is_some() {
-        become_steadfast();
+        become_steadfast(complain);
     }
-    let origin_ns = monotonic_ns();
-    let mut take = || {
-        let snapshot = survey.snapshot(monotonic_ns() - origin_ns);
-        recorder.iter().for_each(|recorder| recorder.record(&snapshot));
-        snapshot
-    };
-    let mut before = take();
-    loop {
-        let until_ns = origin_ns + before.at_ns + args.for_ns;
-        wait(&waiter, until_ns);
-        let after = take();
+    let wait = |until_ns| wait(&waiter, until_ns);
+    watch_forever(survey, args.for_ns, recorder.as_ref(), wait, |before, after| {
         if waiter.stop_requested() {
-            return Ok(());
+            return false;
         }
-        server.iter().for_each(|server| publish(server, (&before, &after), &costs, args.top));
-        before = after;
-    }
+        server.iter().for_each(|server| publish(server, (before, after), &costs, args.top));
+        true
+    });
+    Ok(())
 }
 
 fn publish(
@@ -99,44 +87,20 @@ fn start_server(args: &DoctorArgs, address: SocketAddr) -> Result<Server> {
 }
 
 /// The ring of `--record` with `--max-size`.
-fn recorder(
-    args: &DoctorArgs,
-    survey: &BoundedSurvey,
-    costs: &UnitCosts,
-) -> Result<Option<Recorder>> {
+fn recorder(args: &DoctorArgs, survey: &Survey, costs: &UnitCosts) -> Result<Option<Recorder>> {
     let Some((dir, max_bytes)) = args.record.as_deref().zip(args.max_size_bytes) else {
         return Ok(None);
     };
     if max_bytes < RING_BYTES_MIN {
         return Err(wrong!("--max-size is at least {}", format_size(RING_BYTES_MIN)));
     }
-    let header = recording_line(&header(survey.survey(), costs)).context("write the header")?;
-    let at = || format!("record to the folder {}", dir.display());
-    let ring = Ring::open(dir, max_bytes, header).or_wrong(at())?;
-    let recorder = Recorder::start(ring, dir).context(at())?;
-    announce(dir, max_bytes);
+    let header = recording_line(&survey.recording_header(costs)).context("write the header")?;
+    let (place, max) = (dir.display(), format_size(max_bytes));
+    let at = format!("record to the folder {place}");
+    let ring = Ring::open(dir, max_bytes, header).or_wrong(at.clone())?;
+    let recorder = Recorder::start(ring, complain).context(at)?;
+    complain(&format!("thrashlab: recording to {place} until Ctrl-C, at most {max}"));
     Ok(Some(recorder))
-}
-
-fn announce(dir: &Path, max_bytes: u64) {
-    complain(&format!(
-        "thrashlab: recording to {} until Ctrl-C, at most {}",
-        dir.display(),
-        format_size(max_bytes)
-    ));
-}
-
-/// Keeps this process in memory and ahead of others, as far as that is permitted: a machine that is
-/// out of memory must not stop it.
-fn become_steadfast() {
-    if let Err(error) = sys::memory::lock_touched() {
-        complain(&format!(
-            "thrashlab: not locked in memory: {error}; it may stall with the machine"
-        ));
-    }
-    if let Err(error) = sys::process::become_urgent() {
-        complain(&format!("thrashlab: no real-time priority: {error}; a busy CPU may hold it up"));
-    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
-use counters::Roots;
-use doctor::{RECORDING_SCHEMA, RecordingHeader, Snapshot, UnitCosts};
+use doctor::{Snapshot, UnitCosts};
 use keep::folders::user_folder;
 use model::units::format_duration;
-use survey::{CachedCosts, Survey, unit_costs};
-use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
+use survey::{CachedCosts, LEAST_PAUSE_NS, Looks, Survey, unit_costs};
+use sys::clock::monotonic_ns;
 
 use super::sources::{create, record};
 use super::{DoctorArgs, confine, report_interval};
@@ -21,11 +20,6 @@ use crate::{Failure, Result, complain, print_bytes};
 /// What empties a terminal and goes to its first line (ECMA-48).
 const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
-/// Minimum time between two snapshots: a process that lives between them is not seen.
-const LEAST_PAUSE_NS: u64 = 1_000_000_000;
-/// Snapshots take at most one part in this many: 0.3 % of a CPU.
-const LOOK_SHARE: u64 = 300;
-
 pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let (waiter, costs) = prepared(args)?;
     confine(args)?;
@@ -34,7 +28,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let origin_ns = monotonic_ns();
     let take = |survey: &mut Survey| survey.snapshot(monotonic_ns() - origin_ns);
     let mut before = take(&mut survey);
-    record(args, &mut recording, &header(&survey, &costs))?;
+    record(args, &mut recording, &survey.recording_header(&costs))?;
     record(args, &mut recording, &before)?;
     loop {
         let until_ns = origin_ns + before.at_ns + args.for_ns;
@@ -81,45 +75,6 @@ pub(super) fn opened() -> Survey {
     survey
 }
 
-/// Repeated snapshots, with the processes that ended meanwhile.
-pub(super) struct Looks {
-    ended: Snapshot,
-    next_ns: Option<u64>,
-    look_ns: u64,
-    least_pause_ns: u64,
-}
-
-impl Looks {
-    /// Looks whose pauses double from this one to the least pause of a long time.
-    pub(super) fn from_pause(least_pause_ns: u64) -> Self {
-        Self { ended: Snapshot::default(), next_ns: None, look_ns: 0, least_pause_ns }
-    }
-
-    /// When the next one is due, in ns of the monotonic clock.
-    pub(super) fn next_ns(&mut self) -> u64 {
-        let shared_ns = self.look_ns.saturating_mul(LOOK_SHARE);
-        let pause_ns = match self.least_pause_ns {
-            LEAST_PAUSE_NS => shared_ns.max(LEAST_PAUSE_NS),
-            first_ns => first_ns,
-        };
-        *self.next_ns.get_or_insert_with(|| monotonic_ns().saturating_add(pause_ns))
-    }
-
-    pub(super) fn take(&mut self, look: &mut impl FnMut() -> Snapshot) -> Snapshot {
-        let used_ns = process_cpu_ns();
-        let mut seen = look();
-        seen.keep_ended(std::mem::take(&mut self.ended));
-        self.look_ns = process_cpu_ns() - used_ns;
-        seen
-    }
-
-    /// Keeps a snapshot that is not the last.
-    pub(super) fn keep(&mut self, seen: Snapshot) {
-        (self.ended, self.next_ns) = (seen, None);
-        self.least_pause_ns = self.least_pause_ns.saturating_mul(2).min(LEAST_PAUSE_NS);
-    }
-}
-
 /// Takes snapshots until `until_ns`. Returns whether the user stopped it, and the last snapshot
 /// with the processes that ended meanwhile.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
@@ -156,20 +111,6 @@ fn uptime_ns() -> Result<u64> {
     let seconds: Option<f64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
     let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is not a time"))?;
     Ok((seconds * 1e9) as u64)
-}
-
-pub(super) fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
-    let (environment, mut missed) = counters::environment(&Roots::system(None));
-    missed.extend(survey.missed().iter().cloned());
-    RecordingHeader {
-        kind: RecordingHeader::KIND.to_owned(),
-        schema: RECORDING_SCHEMA,
-        thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ns: realtime_ns(),
-        environment,
-        missed,
-        costs: costs.clone(),
-    }
 }
 
 pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts> {

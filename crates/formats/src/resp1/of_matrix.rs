@@ -1,4 +1,4 @@
-//! Results as tables of the resp1 response benchmark.
+//! The responsiveness matrix as a table of resp1.
 
 use analysis::responsiveness::{Matrix, Row};
 use model::BASELINE;

@@ -3,20 +3,17 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use crate::Ring;
 use doctor::{Snapshot, recording_line};
-use survey::Ring;
-
-use crate::complain;
 
 /// Most lines that wait for the disk, in bytes: the oldest are given up.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
 /// A ring that another thread writes.
-pub(super) struct Recorder {
+pub struct Recorder {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
 }
@@ -43,17 +40,18 @@ impl Shared {
 }
 
 impl Recorder {
-    /// Starts to write a ring. Fails when there can be no thread.
-    pub(super) fn start(ring: Ring, dir: &Path) -> io::Result<Self> {
+    /// Starts to write a ring; `complain` reports what cannot be written. Fails when there can be no
+    /// thread.
+    pub fn start(ring: Ring, complain: fn(&str)) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
-        let (of_writer, dir) = (Arc::clone(&shared), dir.to_owned());
+        let of_writer = Arc::clone(&shared);
         let thread = thread::Builder::new().name("recorder".to_owned());
-        let writer = thread.spawn(move || write(&of_writer, ring, &dir))?;
+        let writer = thread.spawn(move || write(&of_writer, ring, complain))?;
         Ok(Self { shared, writer: Some(writer) })
     }
 
     /// Has a snapshot written, without waiting for it.
-    pub(super) fn record(&self, snapshot: &Snapshot) {
+    pub fn record(&self, snapshot: &Snapshot) {
         let Ok(line) = recording_line(snapshot) else { return };
         let mut queue = self.shared.lock();
         queue.bytes += line.len();
@@ -76,7 +74,8 @@ impl Drop for Recorder {
     }
 }
 
-fn write(shared: &Shared, mut ring: Ring, dir: &Path) {
+fn write(shared: &Shared, mut ring: Ring, complain: fn(&str)) {
+    let dir = ring.dir().to_owned();
     let (mut failing, mut lost) = (false, 0);
     loop {
         let mut queue = shared.lock();

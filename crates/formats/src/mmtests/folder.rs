@@ -2,36 +2,32 @@
 //! three levels.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::MultiGzDecoder;
-use liblzma::bufread::XzDecoder;
-
-use crate::listing::entries;
-use formats::mmtests::{CPU_FILE, KERNEL_FILE, LogFile, TIMES_FILE, is_log};
+use super::{CPU_FILE, KERNEL_FILE, LogFile, TIMES_FILE, is_log};
+use crate::encoded_text::{bounded, unpacked};
+use crate::folder::entries;
 
 const LOGS: &str = "logs";
 const ITERATION: &str = "iter-";
-/// A longer text is refused, so that a small compressed file cannot fill the memory.
-const MOST_BYTES: u64 = 256 << 20;
 
 /// What a results folder has.
-pub(crate) struct Results {
+pub struct Results {
     /// Logs of benchmarks that are read, and files of facts.
-    pub(crate) files: Vec<LogFile>,
+    pub files: Vec<LogFile>,
     /// Benchmarks of which no log is read.
-    pub(crate) unread: Vec<String>,
+    pub unread: Vec<String>,
 }
 
 /// Whether this is the folder of runs, of a run or of an iteration.
-pub(crate) fn is_results(folder: &Path) -> bool {
+pub fn is_results(folder: &Path) -> bool {
     iterations(folder).is_ok_and(|found| !found.is_empty())
 }
 
 /// The texts of a results folder; `None` for other folders. Fails, with the path, when a file is
 /// unreadable, damaged or too long.
-pub(crate) fn read(folder: &Path) -> Result<Option<Results>, (PathBuf, io::Error)> {
+pub fn read_results(folder: &Path) -> Result<Option<Results>, (PathBuf, io::Error)> {
     let at = |path: &Path| {
         let path = path.to_owned();
         |error: io::Error| (path, error)
@@ -120,17 +116,6 @@ fn plain_name(path: &Path) -> String {
 
 /// The text of a file, which may be compressed; bytes that are not UTF-8 are replaced.
 fn text(path: &Path) -> io::Result<String> {
-    let file = BufReader::new(File::open(path)?);
-    let ending = path.extension().map(|it| it.to_string_lossy().into_owned());
-    let reader: Box<dyn Read> = match ending.as_deref() {
-        Some("gz") => Box::new(MultiGzDecoder::new(file)),
-        Some("xz") => Box::new(XzDecoder::new_multi_decoder(file)),
-        _ => Box::new(file),
-    };
-    let mut bytes = Vec::new();
-    let length_bytes = reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if length_bytes as u64 > MOST_BYTES {
-        return Err(io::Error::other(format!("has more than {MOST_BYTES} bytes of text")));
-    }
+    let bytes = bounded(unpacked(BufReader::new(File::open(path)?))?)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
