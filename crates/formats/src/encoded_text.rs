@@ -1,11 +1,10 @@
 //! Texts of files as they are kept: compressed with gzip, xz or zstd, and in UTF-8 or UTF-16.
 
 use std::io::ErrorKind::InvalidData;
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
-use zstd::stream::read::Decoder;
 
 /// A longer text is refused, so that a small compressed file cannot fill the memory.
 const MOST_BYTES: u64 = 256 << 20;
@@ -15,8 +14,12 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// The text of bytes. Fails when they are damaged, too many or not text.
 pub fn decode(bytes: Vec<u8>) -> io::Result<String> {
-    let is_packed = [&GZIP[..], &XZ, &ZSTD].iter().any(|magic| bytes.starts_with(magic));
-    let bytes = if is_packed { bounded(unpacked(&bytes[..])?)? } else { bytes };
+    let bytes = match &bytes[..] {
+        start if start.starts_with(&GZIP) => bounded(MultiGzDecoder::new(start))?,
+        start if start.starts_with(&XZ) => bounded(XzDecoder::new_multi_decoder(start))?,
+        start if start.starts_with(&ZSTD) => bounded(zstd::stream::read::Decoder::new(start)?)?,
+        _ => bytes,
+    };
     match &bytes[..] {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
@@ -26,16 +29,6 @@ pub fn decode(bytes: Vec<u8>) -> io::Result<String> {
             String::from_utf8(bytes).map_err(invalid)
         }
     }
-}
-
-/// What a reader has, without its compression.
-pub(crate) fn unpacked<'a>(mut packed: impl BufRead + 'a) -> io::Result<Box<dyn Read + 'a>> {
-    Ok(match packed.fill_buf()? {
-        start if start.starts_with(&GZIP) => Box::new(MultiGzDecoder::new(packed)),
-        start if start.starts_with(&XZ) => Box::new(XzDecoder::new_multi_decoder(packed)),
-        start if start.starts_with(&ZSTD) => Box::new(Decoder::with_buffer(packed)?),
-        _ => Box::new(packed),
-    })
 }
 
 /// All that a reader has. Fails when that is too much.

@@ -1,12 +1,16 @@
 //! The results folders of MMTests: `work/log/RUN/iter-N/BENCHMARK/logs`, from any of the first
 //! three levels.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+use flate2::bufread::MultiGzDecoder;
+use liblzma::bufread::XzDecoder;
+
 use super::{CPU_FILE, KERNEL_FILE, LogFile, TIMES_FILE, is_log};
-use crate::encoded_text::{bounded, unpacked};
+use crate::encoded_text::bounded;
 use crate::folder::entries;
 
 const LOGS: &str = "logs";
@@ -116,6 +120,11 @@ fn plain_name(path: &Path) -> String {
 
 /// The text of a file, which may be compressed; bytes that are not UTF-8 are replaced.
 fn text(path: &Path) -> io::Result<String> {
-    let bytes = bounded(unpacked(BufReader::new(File::open(path)?))?)?;
+    let file = BufReader::new(File::open(path)?);
+    let bytes = match path.extension().and_then(OsStr::to_str) {
+        Some("gz") => bounded(MultiGzDecoder::new(file)),
+        Some("xz") => bounded(XzDecoder::new_multi_decoder(file)),
+        _ => bounded(file),
+    }?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
