@@ -101,13 +101,10 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
         let ends = bisection.compare_ends(driver)?;
         Ok((bisection, ends))
     })?;
-    let is_observed = ends.is_some();
-    let of_ends = match ends {
-        Some(ends) => difference_if_possible(&[ends], &progress)?,
-        None => None,
-    };
+    // The inner one is missing where what prevents it was said.
+    let of_ends = ends.map(|ends| difference_if_possible(&[ends], &progress)).transpose()?;
     let (found, checks) = drive(&args.lab.options, &mut progress, |driver| {
-        if let Some(difference) = &of_ends {
+        if let Some(Some(difference)) = &of_ends {
             expect(&mut bisection, difference, driver)?;
         }
         let found = bisection.run(driver)?;
@@ -122,10 +119,9 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     for check in &checks {
         document.push(sentence(check, &axis));
     }
-    // What prevented it for the ends was said.
-    let functions = match is_observed && of_ends.is_none() {
-        true => None,
-        false => functions(&bisection, &found, &progress)?,
+    let functions = match of_ends {
+        Some(None) => None,
+        _ => functions(&bisection, &found, &progress)?,
     };
     if let Some((names, difference)) = &functions {
         let names = [names[0].as_str(), names[1].as_str()];

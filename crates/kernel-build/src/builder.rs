@@ -41,7 +41,7 @@ const FIXED: [(&str, &str); 4] = [
 /// A program that keeps what was compiled, used where it is installed.
 const COMPILER_CACHE: &str = "ccache";
 /// Lets it know a file by the headers that the compiler names, so that what is new to it need not be
-/// preprocessed twice, which is a third of its time.
+/// preprocessed for it and again for the compiler.
 const CACHE_BY_HEADERS: (&str, &str) = ("CCACHE_DEPEND", "1");
 
 /// What one architecture of kernels needs.

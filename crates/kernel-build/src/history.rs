@@ -95,23 +95,23 @@ impl SourceHistory {
 
     /// How likely the change of each state is the cause of a difference, from how much of it is in
     /// which functions: a function's part is divided among the changes whose text names it, and a
-    /// tenth of all among all changes, as a change can act from afar. The first state has none.
+    /// tenth of all among all changes, as a change can act from afar. The value of the first state, which has no
+    /// change, does not matter.
     pub fn likely(&self, functions: &[(String, f64)]) -> Result<Vec<f64>> {
         let git = Git::at(&self.repository);
+        let count = self.states.len();
         let mut naming = vec![Vec::new(); functions.len()];
-        for (index, pair) in self.states.windows(2).enumerate() {
-            let arguments = ["diff-tree", "-p", &pair[0].commit, &pair[1].commit];
-            let change = git.text(&arguments, "").map_err(BuildError::Unusable)?;
+        for state in 1..count {
+            let change = self.change(&git, state)?;
             let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
             let words: HashSet<&str> = change.split(|it| !is_of_name(it)).collect();
             for (states, (name, _)) in naming.iter_mut().zip(functions) {
                 if words.contains(name.as_str()) {
-                    states.push(index + 1);
+                    states.push(state);
                 }
             }
         }
         let all: f64 = functions.iter().map(|(_, part)| part).sum();
-        let count = self.states.len();
         let mut likely = vec![all * FROM_AFAR / count as f64; count];
         for (states, (_, part)) in naming.iter().zip(functions) {
             for state in states {
@@ -121,15 +121,20 @@ impl SourceHistory {
         Ok(likely)
     }
 
+    /// What a state changes in the one before it, as a patch.
+    fn change(&self, git: &Git, state: usize) -> Result<String> {
+        let (before, after) = (&self.states[state - 1].commit, &self.states[state].commit);
+        let between = ["diff-tree", "-p", "--binary", before, after];
+        git.text(&between, "").map_err(BuildError::Unusable)
+    }
+
     /// The last state without the change of one; `None` if others depend on it.
     pub fn last_without(&self, state: usize, cache_dir: &Path) -> Result<Option<SourceState>> {
-        let (before, after) = (&self.states[state - 1].commit, &self.states[state].commit);
         let Some(last) = self.states.last() else { return Ok(None) };
         let scratch = tempfile::tempdir_in(cache_dir).map_err(BuildError::io(cache_dir))?;
         let git = Git::bare(&self.repository, &scratch.path().join("index"));
         let wrong = BuildError::Unusable;
-        let change =
-            git.text(&["diff-tree", "-p", "--binary", before, after], "").map_err(wrong)?;
+        let change = self.change(&git, state)?;
         git.lines(&["read-tree", &last.commit]).map_err(wrong)?;
         let reverted = ["apply", "--cached", "--reverse", "--whitespace=nowarn", "-"];
         if git.text(&reverted, &change).is_err() {

@@ -144,13 +144,11 @@ impl Difference {
     pub fn parts(&self, least: f64) -> Vec<(String, f64)> {
         let size = |it: &FunctionDifference| it.more.unsigned_abs() as f64;
         let all: f64 = self.functions.iter().map(size).sum();
-        let mut parts: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut parts: BTreeMap<String, f64> = BTreeMap::new();
         for function in &self.functions {
-            let name = function.name.split('.').next().unwrap_or_default();
-            *parts.entry(name).or_default() += size(function) / all;
+            *parts.entry(source_name(&function.name)).or_default() += size(function) / all;
         }
-        let large = parts.into_iter().filter(|(_, part)| *part >= least);
-        let mut large: Vec<_> = large.map(|(name, part)| (name.to_owned(), part)).collect();
+        let mut large: Vec<_> = parts.into_iter().filter(|(_, part)| *part >= least).collect();
         large.sort_by(|one, other| other.1.total_cmp(&one.1));
         large
     }

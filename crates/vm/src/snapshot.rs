@@ -76,7 +76,10 @@ pub(crate) fn make(snapshots: &Path, key: &str, parts: &Parts, stop: Stop<'_>) -
             return shelf(snapshots).put(&boot.folder, FILES, key).map_err(failed);
         }
     }
-    Err(VmError::Boot(format!("of {} boots no two agree", made.len())))
+    Err(VmError::Boot(format!(
+        "of {} boots none agrees with another and has an exact pause",
+        made.len()
+    )))
 }
 
 pub(crate) fn restore(

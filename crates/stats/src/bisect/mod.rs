@@ -1,13 +1,14 @@
 //! The step at which something changed, along an ordered axis: commits, releases, sizes.
 //!
-//! Where a step's verdict is certain (it builds or not, an exact cell), halving finds the change after
-//! about log2(n) steps ([`ExactBisect`]). If some steps are likelier than others, half of the probability
-//! is divided off instead of half of the steps; that can be wrong by one verdict at most, as no side may
-//! have more steps than the remaining verdicts can tell apart. Where it is noisy, one wrong verdict sends the halving into
-//! the wrong half forever. Then every measurement changes the probability of each step instead, the
-//! next one is made where it divides the probability best, and the search ends when one step, or a
-//! range, has the requested probability ([`NoisyBisect`]). "There is no change" is one of the
-//! hypotheses, so that noise alone has an answer, too.
+//! Where a step's verdict is certain (it builds or not, an exact cell), halving finds the change
+//! after about log2(n) steps ([`ExactBisect`]). If some steps are likelier than others, half of the
+//! probability is divided off instead of half of the steps; that can be wrong by one verdict at
+//! most, as no side may have more steps than the remaining verdicts can tell apart. Where it is
+//! noisy, one wrong verdict sends the halving into the wrong half forever. Then every measurement
+//! changes the probability of each step instead, the next one is made where it divides the
+//! probability best, and the search ends when one step, or a range, has the requested probability
+//! ([`NoisyBisect`]). "There is no change" is one of the hypotheses, so that noise alone has an
+//! answer, too.
 
 mod evidence;
 mod noisy;
