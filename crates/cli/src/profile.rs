@@ -119,6 +119,10 @@ pub(crate) struct ProfileArgs {
     #[arg(long, conflicts_with = "run")]
     waits: bool,
 
+    /// Record no waits: less cost where threads wait often, but the time of each is that of its samples
+    #[arg(long, conflicts_with_all = ["run", "waits", "from"])]
+    no_waits: bool,
+
     /// Show which code makes page faults, too; the files of call stacks have them in place of the time
     /// on a CPU
     #[arg(long, value_name = "KIND", value_parser = named(&sampled::FAULTS), conflicts_with_all = ["run", "waits"])]

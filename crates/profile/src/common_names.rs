@@ -1,30 +1,35 @@
 //! Names that functions have in common in two builds of a program.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What compilers add to the name of a function of which they make several, or cut off a part.
 const ADDED: [&str; 7] = ["cold", "constprop", "isra", "llvm", "localalias", "lto_priv", "part"];
 
-/// The names of the files that two programs do not have in common, if each has one: a program that was
-/// renamed, such as `old` and `new`.
+/// The names of a file that was renamed between two programs, such as `old` and `new`: of all files that
+/// only one of them has, the pair with most functions in common. Others may be there by chance, as the
+/// loader or a driver of which only one program has a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RenamedFile(Option<[String; 2]>);
 
 impl RenamedFile {
-    /// Finds the file from the names of all functions of both.
+    /// Finds the file from the names of all functions of both, each as often as it occurs.
     pub(crate) fn of<'a>(
         first: impl Iterator<Item = &'a str>,
         second: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let first: BTreeSet<&str> = first.filter_map(|name| Some(parted(name)?.1)).collect();
-        let second: BTreeSet<&str> = second.filter_map(|name| Some(parted(name)?.1)).collect();
-        let mut only = [first.difference(&second), second.difference(&first)];
-        let found = only.each_mut().map(|files| files.next().map(|file| (*file).to_owned()));
-        let is_all = only.iter_mut().all(|rest| rest.next().is_none());
-        match found {
-            [Some(first), Some(second)] if is_all => Self(Some([first, second])),
-            _ => Self(None),
+        let (first, second) = (Files::of(first), Files::of(second));
+        let mut best = None;
+        for (old, of_old) in first.without(&second) {
+            for (new, of_new) in second.without(&first) {
+                let common = of_old.functions.intersection(&of_new.functions).count();
+                // A stripped file has a single name for all functions, which any such file has.
+                let score = (common, of_old.occurrences.min(of_new.occurrences));
+                if common > 0 && best.is_none_or(|(most, _)| score > most) {
+                    best = Some((score, [old, new]));
+                }
+            }
         }
+        Self(best.map(|(_, pair)| pair.map(str::to_owned)))
     }
 
     /// A function's name with both names of the file, if it is of the file.
@@ -35,6 +40,34 @@ impl RenamedFile {
             }
             _ => name.to_owned(),
         }
+    }
+}
+
+/// The functions of each file by name.
+#[derive(Default)]
+struct Files<'a>(BTreeMap<&'a str, File<'a>>);
+
+#[derive(Default)]
+struct File<'a> {
+    functions: BTreeSet<&'a str>,
+    /// How often any function of it occurs.
+    occurrences: usize,
+}
+
+impl<'a> Files<'a> {
+    fn of(names: impl Iterator<Item = &'a str>) -> Self {
+        let mut found = Self::default();
+        for (function, file) in names.filter_map(parted) {
+            let file = found.0.entry(file).or_default();
+            file.functions.insert(function);
+            file.occurrences += 1;
+        }
+        found
+    }
+
+    /// The files that others do not have.
+    fn without(&self, others: &Self) -> impl Iterator<Item = (&'a str, &File<'a>)> {
+        self.0.iter().map(|(name, file)| (*name, file)).filter(|it| !others.0.contains_key(it.0))
     }
 }
 
@@ -98,7 +131,13 @@ mod tests {
         assert_eq!(renamed.common_name("work [new]"), "work [old/new]");
         assert_eq!(renamed.common_name("[old]"), "[old/new]");
         assert_eq!(renamed.common_name("f [sd]"), "f [sd]");
-        let two = of(&["work [old]"], &["work [new]", "g [other]"]);
-        assert_eq!(two.common_name("work [new]"), "work [new]", "two files are new");
+        let first = ["main [old]", "work [old]", "init [loader]"];
+        let rare = of(&first, &["init [driver]", "main [new]", "work [new]", "more [new]"]);
+        assert_eq!(rare.common_name("work [new]"), "work [old/new]", "others occur by chance");
+        assert_eq!(rare.common_name("init [driver]"), "init [driver]");
+        let stripped = of(&["[old]", "[loader]", "[old]"], &["[a]", "[new]", "[new]"]);
+        assert_eq!(stripped.common_name("[new]"), "[old/new]", "what occurs most often");
+        let others = of(&["work [old]"], &["rest [new]"]);
+        assert_eq!(others.common_name("rest [new]"), "rest [new]", "nothing in common");
     }
 }

@@ -22,7 +22,6 @@ use crate::faults::FaultSamples;
 use crate::modules::program_bytes;
 use crate::names::{Changed, Weight, is_kernel_function, named};
 use crate::recording::SamplerError;
-use crate::waits::Waits;
 use crate::watched::{SampleKind, Watched};
 
 /// Where numbers are in the header of the file (Linux, `tools/perf/util/header.h`).
@@ -78,7 +77,7 @@ pub fn read_perf_data(bytes: &[u8]) -> Result<PerfRecording, SamplerError> {
     let Read { mut watched, perf_file, lost, records, first_ns, last_ns, changed } = read;
     watched.end(last_ns);
     if !events.has_switches {
-        without_switches(&mut watched, events.sample_ns);
+        watched.without_switches(events.sample_ns);
     }
     let weight = match events.has_switches {
         true => Weight::All,
@@ -340,16 +339,6 @@ fn compare(record: &EventRecord<'_>, changed: &mut Changed) {
             }
         }
         _ => {}
-    }
-}
-
-/// Without records of switches a thread's time is that of its samples, and its waits are not known.
-fn without_switches(watched: &mut Watched, sample_ns: u64) {
-    for thread in &mut watched.ended {
-        let samples: u64 = thread.samples.values().sum();
-        thread.on_cpu_ns = samples.saturating_mul(sample_ns);
-        (thread.waits_ns, thread.waits_for_cpu_ns) = (0, 0);
-        thread.off = [Waits::default(), Waits::default()];
     }
 }
 

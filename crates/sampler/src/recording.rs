@@ -19,7 +19,7 @@ const ROUND: Duration = Duration::from_millis(20);
 const RING_PAGES: usize = 2048;
 const LEAST_RING_PAGES: usize = 8;
 /// Call stacks of waits a second, at most, of a thread on a CPU, unless fewer suffice.
-pub const SWITCHES_HZ: u64 = 10_000;
+pub const SWITCHES_HZ: u64 = 1_999;
 /// What of each stack is copied.
 const STACK_BYTES: u32 = 16 << 10;
 
@@ -29,7 +29,9 @@ pub struct Options {
     /// Samples a second of CPU time. A prime number does not beat with what is periodic.
     pub frequency_hz: u64,
     /// Call stacks of waits a second, at most, of a thread on a CPU: the durations of all waits are recorded.
-    pub switches_hz: u64,
+    /// `None` records no waits, which costs less where threads wait often: the time of a thread on a CPU is
+    /// then that of its samples.
+    pub switches_hz: Option<u64>,
     /// Page faults whose code is recorded, too.
     pub faults: Option<SampledFaults>,
 }
@@ -130,10 +132,14 @@ impl Recording {
         self.round(true);
         let Self { records, mut watched, with_kernel, options, started, .. } = self;
         watched.end(end_ns);
+        let sample_ns = 1_000_000_000 / options.frequency_hz.max(1);
+        if options.switches_hz.is_none() {
+            watched.without_switches(sample_ns);
+        }
         watched.ended.retain(|thread| !but.contains(&&*thread.name));
         let weight = match with_kernel {
             true => Weight::All,
-            false => Weight::Each(1_000_000_000 / options.frequency_hz.max(1)),
+            false => Weight::Each(sample_ns),
         };
         let mut profile = named(watched.stacks, &watched.ended, &weight, Changed::default());
         let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -146,6 +152,9 @@ impl Recording {
         profile.lost = totals.lost;
         profile.records = records.count + profile.lost.unwrap_or(0);
         profile.is_outside_kernel = !with_kernel;
+        if options.switches_hz.is_none() {
+            profile.missed.push("waits, as requested: --no-waits".to_owned());
+        }
         if !with_kernel {
             profile.missed.push(
                 "the kernel's part, with its page faults and the call stacks of waits, is not \

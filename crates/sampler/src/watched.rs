@@ -15,6 +15,7 @@ use crate::modules::{Files, Mapped, Section};
 use crate::running::RunningProcess;
 use crate::stacks::{Frame, NOTHING, Stacks};
 use crate::threads::Thread;
+use crate::waits::Waits;
 
 /// More frames than a call stack of people has; a damaged one could be endless.
 const MOST_FRAMES: usize = 512;
@@ -208,6 +209,17 @@ impl Watched {
             thread.ends(last_ns);
             thread
         }));
+    }
+
+    /// Without records of switches the time of a thread that has ended is that of its samples, and its
+    /// waits are not known.
+    pub(crate) fn without_switches(&mut self, sample_ns: u64) {
+        for thread in &mut self.ended {
+            let samples: u64 = thread.samples.values().sum();
+            thread.on_cpu_ns = samples.saturating_mul(sample_ns);
+            (thread.waits_ns, thread.waits_for_cpu_ns) = (0, 0);
+            thread.off = [Waits::default(), Waits::default()];
+        }
     }
 
     fn thread(&mut self, tid: i32) -> &mut Thread {

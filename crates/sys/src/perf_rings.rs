@@ -43,9 +43,9 @@ const HEADER_BYTES: usize = 8;
 pub struct Recorded {
     /// Samples a second of CPU time.
     pub frequency_hz: u64,
-    /// Call stacks a second, of a thread on a CPU, at which it leaves: where it leaves more often, not
-    /// each one is recorded.
-    pub switches_hz: u64,
+    /// Every time that a thread leaves its CPU and comes back, with so many call stacks a second, of a
+    /// thread on a CPU, at which it leaves; `None` records no switches.
+    pub switches_hz: Option<u64>,
     /// Bytes of the stack that are copied with each sample; a multiple of 8.
     pub stack_bytes: u32,
     /// Whether the kernel's part of call stacks is recorded, and the call stack at which a thread
@@ -157,8 +157,8 @@ impl PerfRings {
                         ring
                     }
                 };
-                if recorded.with_kernel {
-                    let switches = open(&switches(&made.attributes, recorded.switches_hz))?;
+                if let Some(most_hz) = recorded.switches_hz.filter(|_| recorded.with_kernel) {
+                    let switches = open(&switches(&made.attributes, most_hz))?;
                     ring.take_output_of(&switches)?;
                     made.switch_ids.push(id(&switches)?);
                     made.others.push(switches);
@@ -252,6 +252,7 @@ fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
         true => 0,
         false => flags::EXCLUDE_KERNEL | flags::EXCLUDE_CALLCHAIN_KERNEL,
     };
+    let of_switches = recorded.switches_hz.map_or(0, |_| flags::CONTEXT_SWITCH);
     let of_processes = flags::MMAP | flags::MMAP2 | flags::COMM | flags::COMM_EXEC | flags::TASK;
     // Pages that are read from a device are those of files, which need not be code.
     let of_files = match recorded.faults {
@@ -272,8 +273,8 @@ fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
             | flags::EXCLUDE_CALLCHAIN_USER
             | flags::SAMPLE_ID_ALL
             | flags::USE_CLOCK
-            | flags::CONTEXT_SWITCH
             | flags::WATERMARK
+            | of_switches
             | of_processes
             | of_files
             | kernel,

@@ -24,7 +24,7 @@ fn what_happens_after_the_end_is_neither_recorded_nor_counted() {
     let test = "what_happens_after_the_end_is_neither_recorded_nor_counted";
     let recorded = Recorded {
         frequency_hz: 99,
-        switches_hz: 1000,
+        switches_hz: Some(1000),
         stack_bytes: 4096,
         with_kernel: false,
         faults: Some(SampledFaults { kind: FaultKind::Minor, frequency_hz: 99 }),

@@ -58,7 +58,7 @@ fn sampled(finding: &Finding, waiter: &Waiter) -> Result<SampledCode, SamplerErr
         Activity::CpuTime => (Part::OnCpu, None),
         Activity::Waits => (Part::Waits, None),
     };
-    let options = Options { frequency_hz: FREQUENCY_HZ, switches_hz: SWITCHES_HZ, faults };
+    let options = Options { frequency_hz: FREQUENCY_HZ, switches_hz: Some(SWITCHES_HZ), faults };
     if pids.is_empty() {
         return Ok(unknown("its processes have ended".to_owned()));
     }

@@ -38,7 +38,8 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let stopped = || waiter.stop_requested();
     let faults = args.faults.map(|kind| SampledFaults { kind, frequency_hz: FAULTS_HZ });
-    let options = Options { frequency_hz: args.rate, switches_hz: SWITCHES_HZ, faults };
+    let switches_hz = (!args.no_waits).then_some(SWITCHES_HZ);
+    let options = Options { frequency_hz: args.rate, switches_hz, faults };
     let not_measured = |error: SamplerError| Failure::NotMeasured(error.into());
     let (profile, name, failure) = match running(args)? {
         Some((pids, place)) => {

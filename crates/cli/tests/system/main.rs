@@ -33,6 +33,7 @@ mod major_faults;
 mod measured;
 mod memory_jobs;
 mod miss_ratio;
+mod named_functions;
 mod observed;
 mod outputs;
 mod perf_files;
