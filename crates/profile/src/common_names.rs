@@ -5,40 +5,46 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What compilers add to the name of a function of which they make several, or cut off a part.
 const ADDED: [&str; 7] = ["cold", "constprop", "isra", "llvm", "localalias", "lto_priv", "part"];
 
-/// The names of a file that was renamed between two programs, such as `old` and `new`: of all files that
-/// only one of them has, the pair with most functions in common. Others may be there by chance, as the
-/// loader or a driver of which only one program has a sample.
+/// The names of files that were renamed between two programs, such as `old` and `new`: of those that only
+/// one of them has, pairs with functions in common, the most first. A file that only one program has may
+/// also be there by chance, as the loader or a driver of which the other has no sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RenamedFile(Option<[String; 2]>);
+pub(crate) struct RenamedFiles(Vec<[String; 2]>);
 
-impl RenamedFile {
-    /// Finds the file from the names of all functions of both, each as often as it occurs.
+impl RenamedFiles {
+    /// Finds the files from the names of all functions of both, each as often as it occurs.
     pub(crate) fn of<'a>(
         first: impl Iterator<Item = &'a str>,
         second: impl Iterator<Item = &'a str>,
     ) -> Self {
         let (first, second) = (Files::of(first), Files::of(second));
-        let mut best = None;
+        let mut pairs = Vec::new();
         for (old, of_old) in first.without(&second) {
             for (new, of_new) in second.without(&first) {
                 let common = of_old.functions.intersection(&of_new.functions).count();
                 // A stripped file has a single name for all functions, which any such file has.
                 let score = (common, of_old.occurrences.min(of_new.occurrences));
-                if common > 0 && best.is_none_or(|(most, _)| score > most) {
-                    best = Some((score, [old, new]));
+                if common > 0 {
+                    pairs.push((score, [old, new]));
                 }
             }
         }
-        Self(best.map(|(_, pair)| pair.map(str::to_owned)))
+        pairs.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        let mut renamed: Vec<[String; 2]> = Vec::new();
+        for (_, [old, new]) in pairs {
+            if !renamed.iter().any(|it| it[0] == old || it[1] == new) {
+                renamed.push([old.to_owned(), new.to_owned()]);
+            }
+        }
+        Self(renamed)
     }
 
-    /// A function's name with both names of the file, if it is of the file.
+    /// A function's name with both names of its file, if that was renamed.
     pub(crate) fn common_name(&self, name: &str) -> String {
-        match (parted(name), &self.0) {
-            (Some((function, file)), Some(both)) if both.iter().any(|it| it == file) => {
-                format!("{function}[{}]", both.join("/"))
-            }
-            _ => name.to_owned(),
+        let Some((function, file)) = parted(name) else { return name.to_owned() };
+        match self.0.iter().find(|pair| pair.iter().any(|it| it == file)) {
+            Some(pair) => format!("{function}[{}]", pair.join("/")),
+            None => name.to_owned(),
         }
     }
 }
@@ -125,7 +131,7 @@ mod tests {
     #[test]
     fn a_program_that_was_renamed_has_the_same_functions() {
         let of = |first: &[&str], second: &[&str]| {
-            RenamedFile::of(first.iter().copied(), second.iter().copied())
+            RenamedFiles::of(first.iter().copied(), second.iter().copied())
         };
         let renamed = of(&["work [old]", "f [sd]"], &["work [new]", "f [sd]"]);
         assert_eq!(renamed.common_name("work [new]"), "work [old/new]");
@@ -134,7 +140,10 @@ mod tests {
         let first = ["main [old]", "work [old]", "init [loader]"];
         let rare = of(&first, &["init [driver]", "main [new]", "work [new]", "more [new]"]);
         assert_eq!(rare.common_name("work [new]"), "work [old/new]", "others occur by chance");
-        assert_eq!(rare.common_name("init [driver]"), "init [driver]");
+        assert_eq!(rare.common_name("main [old]"), "main [old/new]");
+        let library = of(&["main [old]", "f [a.so]", "g [a.so]"], &["f [b.so]", "main [new]"]);
+        assert_eq!(library.common_name("f [b.so]"), "f [a.so/b.so]", "two files were renamed");
+        assert_eq!(library.common_name("main [new]"), "main [old/new]");
         let stripped = of(&["[old]", "[loader]", "[old]"], &["[a]", "[new]", "[new]"]);
         assert_eq!(stripped.common_name("[new]"), "[old/new]", "what occurs most often");
         let others = of(&["work [old]"], &["rest [new]"]);

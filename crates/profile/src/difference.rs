@@ -8,7 +8,7 @@ use serde::Serialize;
 use stats::{Pairing, mean_difference};
 
 use crate::call_stacks::{CallStacks, FunctionCounts};
-use crate::common_names::{RenamedFile, source_name};
+use crate::common_names::{RenamedFiles, source_name};
 use crate::counted::Counted;
 use crate::function_changes::{FunctionChange, FunctionChanges};
 use crate::sampled::SampledProfile;
@@ -181,7 +181,7 @@ fn sums(pairs: &[FunctionPair]) -> Functions {
     let names = |side: usize| {
         pairs.iter().flat_map(move |pair| pair[side].iter().map(|it| it.name.as_str()))
     };
-    let renamed = RenamedFile::of(names(0), names(1));
+    let renamed = RenamedFiles::of(names(0), names(1));
     let zeros = [0, 1].map(|_| vec![0.0; pairs.len()]);
     let mut functions = Functions::new();
     for (number, pair) in pairs.iter().enumerate() {

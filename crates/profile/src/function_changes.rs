@@ -19,7 +19,7 @@ use serde::Serialize;
 use stats::{Pairing, SignFlips, mean_difference, share_interval};
 
 use crate::call_stacks::CallStacks;
-use crate::common_names::{RenamedFile, source_name};
+use crate::common_names::{RenamedFiles, source_name};
 use crate::counted::Counted;
 use crate::sampled::{SampledProfile, is_known};
 use crate::{Area, Part};
@@ -127,7 +127,7 @@ impl<'a> Numbered<'a> {
             let profiles = blocks.iter().map(move |block| &block[side]);
             profiles.flat_map(|profile| profile.nodes().map(|node| profile.name(node)))
         };
-        let renamed = RenamedFile::of(all(0), all(1));
+        let renamed = RenamedFiles::of(all(0), all(1));
         let mut names = Vec::new();
         let mut known: HashMap<String, u32> = HashMap::new();
         let mut number = |name: &str| {
