@@ -115,7 +115,8 @@ fn observed(words: &[String], frequency_hz: u64, waiter: &Waiter) -> Result<Samp
     command.args(&words[1..]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let stopped = || waiter.stop_requested();
-    let options = Options { frequency_hz, switches_hz: Some(SWITCHES_HZ), faults: None };
+    let options =
+        Options { frequency_hz, switches_hz: Some(SWITCHES_HZ), faults: None, with_times: false };
     let (profile, status) = profile_command(&mut command, options, &stopped)
         .map_err(|error| Failure::NotMeasured(error.into()))?;
     if stopped() {

@@ -62,8 +62,7 @@ the byte: docs/profile.md.";
 const MOST_PATHS: usize = 3;
 
 /// What only a run in a deterministic machine can show.
-const OF_RUNS: [&str; 10] =
-    ["run", "other", "response", "slow", "since", "until", "memory", "firefox", "schedule", "ctf"];
+const OF_RUNS: [&str; 8] = ["run", "other", "response", "slow", "since", "until", "memory", "ctf"];
 
 #[derive(Args)]
 #[command(
@@ -120,7 +119,7 @@ pub(crate) struct ProfileArgs {
     waits: bool,
 
     /// Record no waits: less cost where threads wait often, but the time of each is that of its samples
-    #[arg(long, conflicts_with_all = ["run", "waits", "from"])]
+    #[arg(long, conflicts_with_all = ["run", "waits", "from", "schedule"])]
     no_waits: bool,
 
     /// Show which code makes page faults, too; the files of call stacks have them in place of the time
@@ -163,11 +162,11 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     pprof: Option<ResultFile>,
 
-    /// Write the whole run to this file for the Firefox Profiler (profiler.firefox.com)
+    /// Write the whole run or command to this file for the Firefox Profiler (profiler.firefox.com)
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     firefox: Option<ResultFile>,
 
-    /// Write to this file what each virtual CPU and each task did when, for Perfetto
+    /// Write to this file what each virtual CPU and each task or thread did when, for Perfetto
     /// (ui.perfetto.dev)
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     schedule: Option<ResultFile>,
@@ -189,6 +188,11 @@ impl ProfileArgs {
     /// The times at which the counts are cut, besides those of responses.
     fn cuts(&self) -> Vec<u64> {
         self.since.into_iter().chain(self.until).collect()
+    }
+
+    /// Whether a file for another program needs what each thread did when.
+    fn wants_times(&self) -> bool {
+        self.firefox.is_some() || self.schedule.is_some()
     }
 
     fn selection(&self, responses: &Responses) -> Result<Selection> {

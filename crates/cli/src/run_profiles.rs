@@ -44,7 +44,12 @@ impl ProfileRecorder {
 
     fn begin(&mut self) {
         let faults = Some(SampledFaults { kind: FaultKind::Major, frequency_hz: STACKS_HZ });
-        let options = Options { frequency_hz: FREQUENCY_HZ, switches_hz: Some(STACKS_HZ), faults };
+        let options = Options {
+            frequency_hz: FREQUENCY_HZ,
+            switches_hz: Some(STACKS_HZ),
+            faults,
+            with_times: false,
+        };
         match ChildRecording::begin(options) {
             Ok(recording) => self.recording = Some(recording),
             Err(error) => self.refused = Some(error.to_string()),

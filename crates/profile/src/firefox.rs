@@ -1,16 +1,20 @@
-//! The processed format of the Firefox Profiler (<https://profiler.firefox.com>): a sample for each call
-//! stack and interval, weighted by its instructions.
+//! The processed format of the Firefox Profiler (<https://profiler.firefox.com>): of a guest a sample for
+//! each call stack and interval, weighted by its instructions; of a program on this machine the samples of
+//! each thread, and for its waits as many as there would have been on a CPU in that time.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use fxprof_processed_profile::{
     CategoryColor, CategoryPairHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile as Firefox,
-    ReferenceTimestamp, SamplingInterval, StackHandle, ThreadHandle, Timestamp,
+    ReferenceTimestamp, SamplingInterval, StackHandle, ThreadHandle, Timestamp, WeightType,
 };
 
 use crate::Area;
 use crate::CallStacks;
 use crate::profile::Profile;
+use crate::sampled::{Part, SampledProfile};
+use crate::thread_times::ThreadTimes;
 
 /// The counts of a run by call stack and interval, as JSON. Times are those of the run.
 pub fn firefox(profile: &Profile, run_id: &str) -> serde_json::Result<Vec<u8>> {
@@ -22,8 +26,7 @@ pub fn firefox(profile: &Profile, run_id: &str) -> serde_json::Result<Vec<u8>> {
     let thread = out.add_thread(process, 1, at(0), true);
     out.set_thread_name(thread, "instructions of the guest");
     out.set_symbolicated(true);
-    let categories =
-        Area::ALL.map(|area| CategoryPairHandle::from(out.add_category(area.name(), color(area))));
+    let categories = categories(&mut out);
     let mut stacks: Vec<StackHandle> = Vec::new();
     for node in profile.nodes() {
         let parent = profile.parent(node).map(|parent| stacks[parent as usize]);
@@ -43,6 +46,70 @@ pub fn firefox(profile: &Profile, run_id: &str) -> serde_json::Result<Vec<u8>> {
         }
     }
     serde_json::to_vec(&out)
+}
+
+/// The samples and waits of each thread of a program on this machine, as JSON; `observed` names the
+/// program, of which so many samples a second were taken.
+pub fn sampled_firefox(
+    profile: &SampledProfile,
+    observed: &str,
+    frequency_hz: u64,
+) -> serde_json::Result<Vec<u8>> {
+    let started = Duration::from_nanos(profile.started_unix_ns);
+    let reference = ReferenceTimestamp::from_duration_since_unix_epoch(started);
+    let sample_ns = 1_000_000_000 / frequency_hz.max(1);
+    let interval = SamplingInterval::from_nanos(sample_ns);
+    let at = Timestamp::from_nanos_since_reference;
+    let mut out = Firefox::new("thrashlab", reference, interval);
+    out.set_symbolicated(true);
+    let categories = categories(&mut out);
+    let process = out.add_process(observed, 1, at(0));
+    for (number, of) in profile.threads.iter().enumerate() {
+        let (first_ns, last_ns) = of.range_ns();
+        let thread = out.add_thread(process, of.tid, at(first_ns), number == 0);
+        out.set_thread_name(thread, &of.name);
+        out.set_thread_end_time(thread, at(last_ns));
+        out.set_thread_samples_weight_type(thread, WeightType::Samples);
+        let mut stacks = HashMap::new();
+        for (at_ns, node, cpu_ns, weight) in samples(of, sample_ns) {
+            let mut handle = None;
+            if let Some(node) = node {
+                let mut path: Vec<u32> = profile.path(node).collect();
+                while let Some(node) = path.pop() {
+                    let made = |out: &mut Firefox| {
+                        let category = categories[profile.area(node) as usize];
+                        stack(out, thread, handle, profile.name(node), category)
+                    };
+                    handle = Some(*stacks.entry(node).or_insert_with(|| made(&mut out)));
+                }
+            }
+            out.add_sample(thread, at(at_ns), handle, CpuDelta::from_nanos(cpu_ns), weight);
+        }
+    }
+    serde_json::to_vec(&out)
+}
+
+/// What the samples of a thread are, in order of time: when, in which call stack, the time on a CPU since
+/// the former one, and for how many it stands. A wait is as many samples as it is long.
+fn samples(thread: &ThreadTimes, sample_ns: u64) -> Vec<(u64, Option<u32>, u64, i32)> {
+    let executed = thread.samples.iter().map(|(at_ns, node)| (*at_ns, Some(*node), sample_ns, 1));
+    let mut found: Vec<_> = executed.collect();
+    // What is left of waits that are shorter than the time between samples.
+    let mut rest_ns = 0;
+    for span in thread.spans.iter().filter(|it| it.part != Part::OnCpu) {
+        rest_ns = span.to_ns.saturating_sub(span.from_ns).saturating_add(rest_ns);
+        let weight = (rest_ns / sample_ns).min(i32::MAX as u64);
+        rest_ns -= weight * sample_ns;
+        if weight > 0 {
+            found.push((span.from_ns, span.node, 0, weight as i32));
+        }
+    }
+    found.sort_by_key(|it| it.0);
+    found
+}
+
+fn categories(out: &mut Firefox) -> [CategoryPairHandle; Area::ALL.len()] {
+    Area::ALL.map(|area| CategoryPairHandle::from(out.add_category(area.name(), color(area))))
 }
 
 fn stack(
@@ -73,7 +140,28 @@ fn color(area: Area) -> CategoryColor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thread_times::ThreadSpan;
     use crate::profile::tests::profile;
+
+    #[test]
+    fn a_wait_is_as_many_samples_as_it_is_long() {
+        let span = |from_ns, to_ns, part| ThreadSpan { from_ns, to_ns, part, node: Some(1) };
+        let thread = ThreadTimes {
+            name: "it".to_owned(),
+            tid: 7,
+            spans: vec![
+                span(0, 25, Part::OnCpu),
+                span(25, 31, Part::Waits),
+                span(31, 40, Part::OnCpu),
+                span(40, 68, Part::WaitsForCpu),
+            ],
+            samples: vec![(10, 2), (20, 3)],
+        };
+        assert_eq!(thread.range_ns(), (0, 68));
+        // Of the first wait there would have been no sample, and of both together three.
+        let expected = [(10, Some(2), 10, 1), (20, Some(3), 10, 1), (40, Some(1), 0, 3)];
+        assert_eq!(samples(&thread, 10), expected);
+    }
 
     #[test]
     fn weights_are_the_instructions_of_the_run() {

@@ -46,6 +46,7 @@ mod scheduler_functions;
 mod symbol_file;
 mod symbols;
 mod tasks;
+mod thread_times;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
 #[path = "../../profile-plugin/src/words.rs"]
 mod words;
@@ -57,7 +58,7 @@ pub use counted::Counted;
 pub use critical_path::{CriticalPath, Doing, Segment};
 pub use ctf::ctf;
 pub use difference::{Culprit, Difference, FunctionDifference, FunctionPair};
-pub use firefox::firefox;
+pub use firefox::{firefox, sampled_firefox};
 pub use flame::{FlameFrame, collapsed, flame};
 pub use function_changes::{FunctionChange, FunctionChanges, SmallestSeen};
 pub use guest_trace::GuestTrace;
@@ -73,9 +74,10 @@ pub use responses::{Response, Responses};
 pub use run_paths::RunPaths;
 pub use run_profile::RunProfile;
 pub use sampled::{Origin, Part, SampledProfile, StackTree, TaskTime, Wait};
-pub use schedule::schedule;
+pub use schedule::{sampled_schedule, schedule};
 pub use scheduler_functions::only_schedules;
 pub use symbols::{Symbols, SymbolsError};
+pub use thread_times::{ThreadSpan, ThreadTimes};
 
 /// The plugin, a shared library that the engine loads.
 pub static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile_plugin.so"));

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Area;
 use crate::call_stacks::{CallStacks, Counts};
 use crate::scheduler_functions::only_schedules;
+use crate::thread_times::ThreadTimes;
 
 /// What a thread does with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -98,6 +99,8 @@ pub struct SampledProfile {
     pub elapsed_ns: u64,
     /// Its threads by name, most time on a CPU first.
     pub tasks: Vec<TaskTime>,
+    /// What each thread did when; none unless that was requested.
+    pub threads: Vec<ThreadTimes>,
     /// Samples of what executes.
     pub samples: u64,
     /// Samples whose call stack does not reach the beginning of its thread.
@@ -131,6 +134,7 @@ impl SampledProfile {
             started_unix_ns: 0,
             elapsed_ns: 0,
             tasks: Vec::new(),
+            threads: Vec::new(),
             samples: 0,
             truncated: 0,
             faults: None,
@@ -246,6 +250,12 @@ impl SampledProfile {
         let mut waits: Vec<Wait> = found.into_iter().map(wait).collect();
         waits.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.cmp(other)));
         waits
+    }
+
+    /// The functions in which a thread waits that left its CPU at a call stack, the innermost first.
+    pub(crate) fn waits_in(&self, node: u32) -> Vec<String> {
+        let names = self.path(node).map(|node| self.name(node));
+        names.skip_while(|name| only_schedules(name)).map(str::to_owned).collect()
     }
 
     /// The function that waits.

@@ -1,9 +1,11 @@
 //! The schedule of a run as trace events of Chromium ("Trace Event Format"), which Perfetto draws
-//! (<https://ui.perfetto.dev>): a row for each virtual CPU, each task, and the responses.
+//! (<https://ui.perfetto.dev>): of a guest a row for each virtual CPU, each task, and the responses; of a
+//! program on this machine a row for each thread.
 
 use serde::Serialize;
 
 use crate::profile::Profile;
+use crate::sampled::{Part, SampledProfile};
 use crate::tasks::State;
 
 /// The groups of rows.
@@ -96,6 +98,28 @@ pub fn schedule(profile: &Profile) -> serde_json::Result<Vec<u8>> {
         let times_ns = [response.intended_ns, response.end_ns];
         // They may overlap, so each has a row.
         events.push(lasting(name, times_ns, (RESPONSES, u64::from(response.index)), Vec::new()));
+    }
+    serde_json::to_vec(&Trace { display_time_unit: "ns", trace_events: events })
+}
+
+/// What each thread of a program on this machine did from its start to its end, as JSON; `observed` names
+/// the program. Fails as serializing does.
+pub fn sampled_schedule(profile: &SampledProfile, observed: &str) -> serde_json::Result<Vec<u8>> {
+    let mut events = vec![named("process_name", TASKS, 0, observed.to_owned())];
+    for thread in &profile.threads {
+        let row = u64::from(thread.tid);
+        events.push(named("thread_name", TASKS, row, format!("{} ({row})", thread.name)));
+        for span in &thread.spans {
+            let (what, stack) = match span.part {
+                Part::OnCpu => ("executes".to_owned(), Vec::new()),
+                Part::WaitsForCpu => ("waits for CPU".to_owned(), Vec::new()),
+                Part::Waits | Part::Faults => {
+                    let stack = span.node.map(|node| profile.waits_in(node)).unwrap_or_default();
+                    (stack.first().cloned().unwrap_or_else(|| "waits".to_owned()), stack)
+                }
+            };
+            events.push(lasting(what, [span.from_ns, span.to_ns], (TASKS, row), stack));
+        }
     }
     serde_json::to_vec(&Trace { display_time_unit: "ns", trace_events: events })
 }

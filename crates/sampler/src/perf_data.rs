@@ -61,9 +61,9 @@ struct Events {
     has_switches: bool,
 }
 
-/// Reads what `perf record` wrote. Fails for another file, and for one without samples of time or of page
-/// faults.
-pub fn read_perf_data(bytes: &[u8]) -> Result<PerfRecording, SamplerError> {
+/// Reads what `perf record` wrote, with what each thread did when if that is requested. Fails for another
+/// file, and for one without samples of time or of page faults.
+pub fn read_perf_data(bytes: &[u8], with_times: bool) -> Result<PerfRecording, SamplerError> {
     let wrong = |why: &str| SamplerError::PerfData(why.to_owned());
     check_sections(bytes).ok_or_else(|| wrong("it is cut off, or not a file of perf record"))?;
     if describes_events_elsewhere(bytes) {
@@ -73,7 +73,7 @@ pub fn read_perf_data(bytes: &[u8]) -> Result<PerfRecording, SamplerError> {
     let reader = PerfFileReader::parse_file(Cursor::new(bytes)).map_err(failed)?;
     let PerfFileReader { perf_file, record_iter } = reader;
     let events = Events::of(perf_file.event_attributes()).map_err(|why| wrong(&why))?;
-    let read = read_records(perf_file, record_iter, &events)?;
+    let read = read_records(perf_file, record_iter, &events, with_times)?;
     let Read { mut watched, perf_file, lost, records, first_ns, last_ns, changed } = read;
     watched.end(last_ns);
     if !events.has_switches {
@@ -255,9 +255,13 @@ fn read_records(
     mut perf_file: PerfFile,
     mut records: PerfRecordIter<Cursor<&[u8]>>,
     events: &Events,
+    with_times: bool,
 ) -> Result<Read, SamplerError> {
     let failed = |error: PerfDataError| SamplerError::PerfData(error.to_string());
     let mut watched = Watched::of(&[], &[], false);
+    if with_times {
+        watched.keep_times();
+    }
     let mut changed = changed_files(&perf_file);
     let (mut lost, mut count) = (0_u64, 0);
     let (mut first_ns, mut last_ns) = (None, 0);
@@ -373,14 +377,14 @@ mod tests {
     #[test]
     fn what_is_no_file_of_perf_is_refused() {
         for bytes in [&b""[..], b"PERFILE2", &[0; 200], b"2ELIFREP"] {
-            let Err(error) = read_perf_data(bytes) else { panic!("{bytes:?}") };
+            let Err(error) = read_perf_data(bytes, true) else { panic!("{bytes:?}") };
             assert!(error.to_string().contains("perf record"), "{error}");
         }
         let mut large = vec![0; 200];
         large[..8].copy_from_slice(b"PERFILE2");
         large[8] = 104;
         large[DATA_AT + 8..DATA_AT + 16].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert!(read_perf_data(&large).is_err());
+        assert!(read_perf_data(&large, true).is_err());
     }
 
     #[test]
@@ -399,7 +403,7 @@ mod tests {
         file[..8].copy_from_slice(b"PERFILE2");
         (file[8], file[ATTRIBUTE_BYTES_AT]) = (104, 64);
         file[EVENT_TYPES_AT + 8] = 16;
-        let Err(error) = read_perf_data(&file) else { panic!("it was read") };
+        let Err(error) = read_perf_data(&file, true) else { panic!("it was read") };
         assert!(error.to_string().contains("simpleperf"), "{error}");
         (file[EVENT_TYPES_AT + 8], file[FEATURES_AT + 16]) = (0, 2);
         assert!(describes_events_elsewhere(&file));
@@ -413,7 +417,7 @@ mod tests {
         ) {
             let mut all = b"PERFILE2\x68\0\0\0\0\0\0\0".to_vec();
             all.extend(bytes);
-            let _ = read_perf_data(&all);
+            let _ = read_perf_data(&all, true);
         }
     }
 }

@@ -34,6 +34,8 @@ pub struct Options {
     pub switches_hz: Option<u64>,
     /// Page faults whose code is recorded, too.
     pub faults: Option<SampledFaults>,
+    /// Whether the profile has what each thread did when.
+    pub with_times: bool,
 }
 
 /// Why there is no profile.
@@ -95,7 +97,10 @@ impl Recording {
         let records = Records::of(&rings.attribute_bytes())?;
         let is_major = |it: SampledFaults| it.kind == FaultKind::Major;
         let names_touched = options.faults.is_some_and(is_major);
-        let watched = Watched::of(rings.switch_ids(), rings.fault_ids(), names_touched);
+        let mut watched = Watched::of(rings.switch_ids(), rings.fault_ids(), names_touched);
+        if options.with_times {
+            watched.keep_times();
+        }
         let (begun, started) = (Instant::now(), SystemTime::now());
         Ok(Self { rings, records, watched, with_kernel, options, begun, started })
     }
@@ -170,7 +175,7 @@ impl Recording {
 fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), SamplerError> {
     let cpus = online_cpus()?;
     let open = |with_kernel, ring_pages| {
-        let Options { frequency_hz, switches_hz, faults } = *options;
+        let Options { frequency_hz, switches_hz, faults, .. } = *options;
         let stack_bytes = STACK_BYTES;
         PerfRings::open(
             observed,

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use profile::Part;
+
 use crate::waits::Waits;
 
 /// What a thread is doing.
@@ -17,6 +19,16 @@ enum State {
         since_ns: u64,
         could_run: bool,
     },
+}
+
+/// What a thread did when, by the clock of the records.
+#[derive(Debug)]
+pub(crate) struct Times {
+    pub(crate) tid: i32,
+    /// From when until when it did what, and the call stack at which it left its CPU.
+    pub(crate) spans: Vec<(u64, u64, Part, Option<u32>)>,
+    /// When it was sampled, and the call stack.
+    pub(crate) samples: Vec<(u64, u32)>,
 }
 
 /// A thread.
@@ -35,6 +47,8 @@ pub(crate) struct Thread {
     pub(crate) left_at: Option<(u32, u64)>,
     /// The times that it was off its CPU, and could not run, or could.
     pub(crate) off: [Waits; 2],
+    /// What it did when, if that is kept.
+    pub(crate) times: Option<Times>,
 }
 
 impl Thread {
@@ -55,6 +69,19 @@ impl Thread {
             faults: Vec::new(),
             left_at: None,
             off: Default::default(),
+            times: None,
+        }
+    }
+
+    /// Keeps what it does when.
+    pub(crate) fn keeping_times(mut self, tid: i32) -> Self {
+        self.times = Some(Times { tid, spans: Vec::new(), samples: Vec::new() });
+        self
+    }
+
+    fn keep(&mut self, span: (u64, u64, Part, Option<u32>)) {
+        if let Some(times) = self.times.as_mut().filter(|_| span.0 < span.1) {
+            times.spans.push(span);
         }
     }
 
@@ -64,6 +91,8 @@ impl Thread {
             let ns = at_ns.saturating_sub(since_ns);
             let sum = if could_run { &mut self.waits_for_cpu_ns } else { &mut self.waits_ns };
             *sum += ns;
+            let part = if could_run { Part::WaitsForCpu } else { Part::Waits };
+            self.keep((since_ns, at_ns, part, self.left_at.map(|(stack, _)| stack)));
             self.off[usize::from(could_run)].add(ns, self.left_at.take());
         }
         if !matches!(self.state, State::OnCpu { .. }) {
@@ -75,6 +104,7 @@ impl Thread {
     pub(crate) fn leaves(&mut self, at_ns: u64, could_run: bool) {
         if let State::OnCpu { since_ns } = self.state {
             self.on_cpu_ns += at_ns.saturating_sub(since_ns);
+            self.keep((since_ns, at_ns, Part::OnCpu, None));
         }
         self.state = State::Off { since_ns: at_ns, could_run };
     }

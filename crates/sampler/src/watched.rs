@@ -77,6 +77,8 @@ pub(crate) struct Watched {
     fault_ids: Vec<u64>,
     /// Whether page faults show what is touched: the file is of interest where its pages are read.
     names_touched: bool,
+    /// Whether what threads do when is kept.
+    keeps_times: bool,
 }
 
 impl Watched {
@@ -85,6 +87,7 @@ impl Watched {
     pub(crate) fn of(switch_ids: &[u64], fault_ids: &[u64], names_touched: bool) -> Self {
         Self {
             names_touched,
+            keeps_times: false,
             switch_ids: switch_ids.to_vec(),
             fault_ids: fault_ids.to_vec(),
             files: Files::default(),
@@ -97,6 +100,11 @@ impl Watched {
             truncated: 0,
             chained: 0,
         }
+    }
+
+    /// Keeps what each thread does when.
+    pub(crate) fn keep_times(&mut self) {
+        self.keeps_times = true;
     }
 
     /// Takes the next record; the identifiers of samples say what they are of.
@@ -129,8 +137,7 @@ impl Watched {
                 if it.is_execve {
                     self.processes.insert(it.pid, Process::default());
                 }
-                let unknown = || Thread::unknown(Arc::clone(&name));
-                let thread = self.live.entry(it.tid).or_insert_with(unknown);
+                let thread = self.thread(it.tid);
                 thread.name = name;
                 // A process that executes a program is on a CPU.
                 if time_ns != BEFORE {
@@ -148,8 +155,13 @@ impl Watched {
                 match self.live.get_mut(&it.tid) {
                     // The clocks of two CPUs differ a little: it was seen before it was made.
                     Some(thread) if &*thread.name == UNKNOWN => thread.name = name,
-                    _ if time_ns == BEFORE => drop(self.live.insert(it.tid, Thread::unknown(name))),
-                    _ => drop(self.live.insert(it.tid, Thread::made(name, time_ns))),
+                    _ => {
+                        let thread = match time_ns == BEFORE {
+                            true => Thread::unknown(name),
+                            false => Thread::made(name, time_ns),
+                        };
+                        self.live.insert(it.tid, begun(self.keeps_times, it.tid, thread));
+                    }
                 }
             }
             EventRecord::Exit(it) => {
@@ -198,7 +210,7 @@ impl Watched {
         for (tid, name, could_run) in &process.threads {
             let mut thread = Thread::made(name.as_str().into(), at_ns);
             thread.leaves(at_ns, *could_run);
-            self.live.insert(*tid, thread);
+            self.live.insert(*tid, begun(self.keeps_times, *tid, thread));
         }
     }
 
@@ -219,11 +231,14 @@ impl Watched {
             thread.on_cpu_ns = samples.saturating_mul(sample_ns);
             (thread.waits_ns, thread.waits_for_cpu_ns) = (0, 0);
             thread.off = [Waits::default(), Waits::default()];
+            thread.times.iter_mut().for_each(|times| times.spans.clear());
         }
     }
 
     fn thread(&mut self, tid: i32) -> &mut Thread {
-        self.live.entry(tid).or_insert_with(|| Thread::unknown(UNKNOWN.into()))
+        let keeps_times = self.keeps_times;
+        let new = || begun(keeps_times, tid, Thread::unknown(UNKNOWN.into()));
+        self.live.entry(tid).or_insert_with(new)
     }
 
     fn map(&mut self, pid: i32, path: &[u8], place: (std::ops::Range<u64>, u64, bool)) {
@@ -275,7 +290,11 @@ impl Watched {
         match kind {
             SampleKind::LeavesCpu => thread.left_at = Some((stack, stands_for)),
             SampleKind::Fault => thread.faults.push((stack, stands_for)),
-            SampleKind::OnCpu => *thread.samples.entry(stack).or_insert(0) += 1,
+            SampleKind::OnCpu => {
+                *thread.samples.entry(stack).or_insert(0) += 1;
+                let times = thread.times.as_mut().zip(sample.timestamp);
+                times.into_iter().for_each(|(it, at_ns)| it.samples.push((at_ns, stack)));
+            }
         }
     }
 
@@ -317,6 +336,11 @@ impl Watched {
         };
         (frames, reaches_root)
     }
+}
+
+/// A new thread, which keeps its times if all do.
+fn begun(keeps_times: bool, tid: i32, thread: Thread) -> Thread {
+    if keeps_times { thread.keeping_times(tid) } else { thread }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -58,7 +58,12 @@ fn sampled(finding: &Finding, waiter: &Waiter) -> Result<SampledCode, SamplerErr
         Activity::CpuTime => (Part::OnCpu, None),
         Activity::Waits => (Part::Waits, None),
     };
-    let options = Options { frequency_hz: FREQUENCY_HZ, switches_hz: Some(SWITCHES_HZ), faults };
+    let options = Options {
+        frequency_hz: FREQUENCY_HZ,
+        switches_hz: Some(SWITCHES_HZ),
+        faults,
+        with_times: false,
+    };
     if pids.is_empty() {
         return Ok(unknown("its processes have ended".to_owned()));
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent::Waiter;
 use anyhow::Context;
 use model::GroupName;
-use profile::{Part, RunProfile, SampledProfile};
+use profile::{Part, RunProfile, SampledProfile, sampled_firefox, sampled_schedule};
 use report::{SampledView, sampled_document};
 use sampler::{
     FaultKind, Options, PerfRecording, SWITCHES_HZ, SampledFaults, SamplerError, profile_command,
@@ -16,7 +16,7 @@ use sampler::{
 };
 use subject::processes_of_group;
 
-use super::ProfileArgs;
+use super::{ProfileArgs, write};
 use crate::output::show;
 use crate::{Failure, OrWrong, Result};
 
@@ -39,7 +39,8 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
     let stopped = || waiter.stop_requested();
     let faults = args.faults.map(|kind| SampledFaults { kind, frequency_hz: FAULTS_HZ });
     let switches_hz = (!args.no_waits).then_some(SWITCHES_HZ);
-    let options = Options { frequency_hz: args.rate, switches_hz, faults };
+    let with_times = args.wants_times();
+    let options = Options { frequency_hz: args.rate, switches_hz, faults, with_times };
     let not_measured = |error: SamplerError| Failure::NotMeasured(error.into());
     let (profile, name, failure) = match running(args)? {
         Some((pids, place)) => {
@@ -78,6 +79,9 @@ fn show_profile(
     args: &ProfileArgs,
 ) -> Result<()> {
     args.write_stacks(profile, profile.counts(part))?;
+    let firefox = || sampled_firefox(profile, observed, frequency_hz);
+    write(args.firefox.as_ref(), &firefox)?;
+    write(args.schedule.as_ref(), &|| sampled_schedule(profile, observed))?;
     let most_functions = args.functions as usize;
     let view = SampledView { observed, failure, frequency_hz, profile, most_functions };
     show(&sampled_document(&view), &args.output)
@@ -87,7 +91,8 @@ fn show_profile(
 fn of_perf(path: &Path, args: &ProfileArgs) -> Result<()> {
     let bytes = std::fs::read(path).or_wrong(format!("--from {}", path.display()))?;
     let PerfRecording { profile, command, frequency_hz } =
-        read_perf_data(&bytes).or_wrong(format!("--from {}", path.display()))?;
+        read_perf_data(&bytes, args.wants_times())
+            .or_wrong(format!("--from {}", path.display()))?;
     let has_time = profile.counts(Part::OnCpu).total > 0;
     let part = match () {
         () if args.waits => Part::Waits,
@@ -103,6 +108,12 @@ fn of_perf(path: &Path, args: &ProfileArgs) -> Result<()> {
 
 /// Shows the profile that is kept of a run (`run --profile -- COMMAND`).
 pub(super) fn of_run(kept: &RunProfile, args: &ProfileArgs) -> Result<()> {
+    if args.wants_times() {
+        return Err(wrong!(
+            "--firefox and --schedule need what each thread did when, which is not kept of a run: \
+             thrashlab profile --firefox FILE -- COMMAND"
+        ));
+    }
     let RunProfile { run_id, frequency_hz, profile } = kept;
     let part = if args.waits { Part::Waits } else { Part::OnCpu };
     show_profile(profile, part, *frequency_hz, (run_id, None), args)

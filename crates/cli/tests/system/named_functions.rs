@@ -59,7 +59,8 @@ fn program_text(rounds: usize) -> String {
 fn observed(program: &Path) -> SampledProfile {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::null());
-    let options = Options { frequency_hz: 1999, switches_hz: Some(1000), faults: None };
+    let options =
+        Options { frequency_hz: 1999, switches_hz: Some(1000), faults: None, with_times: false };
     let (profile, status) = profile_command(&mut command, options, &|| false).unwrap();
     assert!(status.success());
     profile

@@ -363,6 +363,43 @@ fn ab_names_the_function_that_was_made_slower() {
 }
 
 #[test]
+fn files_for_viewers_of_time_have_each_thread_without_gaps() {
+    const NAME: &str = "files_for_viewers_of_time_have_each_thread_without_gaps";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    let mut command = fixture.thrashlab("profile --json --firefox f.json --schedule s.json --");
+    command.current_dir(fixture.path()).args(["sh", "-c", "sleep 0.2; seq 1 300000 > /dev/null"]);
+    let finished = fixture.finish(command);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(fixture.path().join(name)).unwrap()).unwrap()
+    };
+    let schedule = read("s.json");
+    let spans: Vec<&Value> = schedule["traceEvents"].as_array().unwrap().iter().collect();
+    let of = |wanted: &dyn Fn(&str) -> bool| -> f64 {
+        let spans = spans.iter().filter(|it| it["ph"] == "X");
+        let wanted = spans.filter(|it| wanted(it["name"].as_str().unwrap()));
+        wanted.map(|it| it["dur"].as_f64().unwrap() * 1e3).sum()
+    };
+    let is_wait = |name: &str| name != "executes" && name != "waits for CPU";
+    assert_near(of(&|name| name == "executes"), profile["on_cpu_ns"].as_f64().unwrap(), 1e-6, "on CPU");
+    assert_near(of(&is_wait), profile["waits_ns"].as_f64().unwrap(), 1e-6, "waits");
+    assert!(of(&is_wait) >= 2e8, "it sleeps");
+
+    let firefox = read("f.json");
+    let threads = firefox["threads"].as_array().unwrap();
+    let names: Vec<&str> = threads.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"sleep") && names.contains(&"seq"), "{names:?}");
+    let sleep = threads.iter().find(|it| it["name"] == "sleep").unwrap();
+    let weights = sleep["samples"]["weight"].as_array().unwrap();
+    let samples: u64 = weights.iter().map(|it| it.as_u64().unwrap()).sum();
+    assert!((190..400).contains(&samples), "0.2 s of waiting are about 200 samples: {samples}");
+}
+
+#[test]
 fn a_running_process_is_observed_for_a_time_and_goes_on() {
     const NAME: &str = "a_running_process_is_observed_for_a_time_and_goes_on";
     let fixture = Fixture::new();
