@@ -6,9 +6,9 @@ use std::fs;
 use std::sync::LazyLock;
 
 use analysis::from_runs;
-use exchange::{CsvFile, RunTables};
+use formats::{CsvFile, RunTables};
 use formats::{go, openmetrics};
-use frames::Table;
+use results::Table;
 use libfuzzer_sys::fuzz_target;
 use model::Run;
 use tempfile::TempDir;

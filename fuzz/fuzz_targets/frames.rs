@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use frames::Cells;
+use results::Cells;
 use libfuzzer_sys::fuzz_target;
 use model::{Line, Run};
 use tempfile::TempDir;
@@ -16,8 +16,8 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("
 fuzz_target!(|bytes: &[u8]| {
     let path: PathBuf = FOLDER.path().join("r.run.jsonl");
     fs::write(&path, bytes).expect("a file in it");
-    let read = frames::RunFiles::find(std::slice::from_ref(&path))
-        .and_then(|files| frames::load(&files, || true));
+    let read = results::RunFiles::find(std::slice::from_ref(&path))
+        .and_then(|files| results::load(&files, || true));
     let run = match Run::parse(bytes) {
         Ok(run) => run,
         Err(error) => {
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let [_, samples, ..] = read.expect("lines are read");
     let column = |name: &str| -> Vec<u64> {
         let columns = samples.batches.iter().flatten().filter(|column| column.name == name);
-        let values = |column: &frames::Column| match &column.cells {
+        let values = |column: &results::Column| match &column.cells {
             Cells::Count(values) => values.clone(),
             other => panic!("{name} is of {other:?}"),
         };

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::manifest::parse;
+use results::manifest::parse;
 
 fuzz_target!(|bytes: &[u8]| {
     let manifest = match parse(bytes, "fuzzed".into()) {

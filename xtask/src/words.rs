@@ -66,7 +66,7 @@ const NAMES: &[(&str, &str)] = &[
     ("strike", "name the action"),
 ];
 
-/// Openings of doc comments that hang off the item above and cannot be read alone.
+/// Openings of comments that hang off what is above and cannot be read alone.
 const OPENINGS: &[&str] = &["By them", "Of", "That", "The same", "Those"];
 
 /// Files in which a word is allowed, and why.
@@ -118,12 +118,12 @@ fn opening_findings(file: &SourceFile) -> Vec<String> {
         .collect()
 }
 
-/// The lines, from 1, on which a doc comment begins with one of [`OPENINGS`].
+/// The lines, from 1, on which a comment begins with one of [`OPENINGS`].
 fn openings(text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     let mut is_continued = false;
     for (number, line) in (1..).zip(text.lines()) {
-        let comment = doc_comment(line);
+        let comment = comment(line);
         if let Some(comment) = comment.filter(|_| !is_continued) {
             let opens = |opening: &&&str| {
                 let rest = comment.strip_prefix(**opening);
@@ -136,10 +136,10 @@ fn openings(text: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// The text of a line that is a doc comment; one with four slashes is not.
-fn doc_comment(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+/// The text of a line that is a comment; one with four slashes is not.
+fn comment(line: &str) -> Option<&str> {
+    let comment = line.trim_start().strip_prefix("//")?;
+    let comment = comment.strip_prefix(['/', '!']).unwrap_or(comment);
     (!comment.starts_with('/')).then(|| comment.trim_start())
 }
 
@@ -285,13 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn a_doc_comment_that_cannot_be_read_alone_is_found() {
+    fn a_comment_that_cannot_be_read_alone_is_found() {
         for (bad, opening) in [
             ("//! Those of a guest.\n", "Those"),
             ("/// By them and both rates.\n", "By them"),
             ("struct A {\n    /// Of each core.\n    a: u8,\n}\n", "Of"),
             ("/// The start.\nfn a() {}\n/// The same, of\n/// The same.\nfn b() {}\n", "The same"),
             ("fn a() {}\n\n/// That: `a`.\n", "That"),
+            ("fn a() {\n    // Of two cores, the first.\n}\n", "Of"),
         ] {
             let found: Vec<_> = openings(bad).into_iter().map(|(_, opening)| opening).collect();
             assert_eq!(found, [opening], "{bad}");
@@ -310,7 +311,6 @@ mod tests {
             "/// Busy time of each core, in ns.\n",
             "/// Time of a core, in ns.\n/// Of two cores, the first one.\n",
             "/// Offset, in bytes.\n",
-            "// Of no interest: not documentation.\n",
             "//// Of a line.\n",
             "let a = \"/// Of a text\";\n",
         ] {

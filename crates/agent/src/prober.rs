@@ -164,7 +164,7 @@ mod tests {
 
     impl Interaction for Settling {
         fn interact(&mut self, _: &mut Parts) -> Result<(), workloads::WorkloadError> {
-            // That of the prober's being ready is taken away.
+            // Discards the prober's ready record.
             let _ = self.records.read_exact(&mut [0; RECORD_BYTES]);
             Ok(())
         }

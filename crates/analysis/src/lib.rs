@@ -42,8 +42,13 @@ pub use session::Session;
 pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
 pub use stats::Refused;
 
+use std::fmt::Display;
+
 use itertools::Itertools;
 use model::CounterSet;
+
+/// Most items that [`listed`] names.
+pub const MOST_LISTED: usize = 10;
 
 /// Smallest and largest value; ∞ and -∞ if empty.
 pub(crate) fn extent(values: &[f64]) -> (f64, f64) {
@@ -60,6 +65,15 @@ pub fn are_apart(one: &[f64], other: &[f64]) -> bool {
 /// Joins sentences; `None` if there are none.
 pub(crate) fn joined(sentences: impl IntoIterator<Item = String>) -> Option<String> {
     Some(sentences.into_iter().join("; ")).filter(|text| !text.is_empty())
+}
+
+/// The first items, and how many more there are.
+pub fn listed<T: Display>(items: &[T]) -> String {
+    let first = items.iter().take(MOST_LISTED).join(", ");
+    match items.len().checked_sub(MOST_LISTED) {
+        None | Some(0) => first,
+        Some(more) => format!("{first} and {more} more"),
+    }
 }
 
 /// Refuses an unknown name and lists the known ones.

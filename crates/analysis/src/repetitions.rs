@@ -67,7 +67,7 @@ impl<'a> Repetitions<'a> {
     pub(crate) fn from_run(run: &'a Run) -> Vec<(&'a str, Self)> {
         let warmup = run.header.as_ref().and_then(command).map_or(0, CommandSpec::warmup_runs);
         let names = distinct(run.works().map(|work| work.item.as_str()));
-        // That the user or the end of a load stopped a repetition shows nothing about the command.
+        // A repetition that the user or the end of a load stopped shows nothing about the command.
         let is_stopped = matches!(run.status(), EndStatus::Interrupted | EndStatus::LoadDied);
         let of_name = |name: &'a str| {
             let all = run.works().filter(|work| work.item == name);

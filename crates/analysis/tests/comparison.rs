@@ -444,7 +444,7 @@ fn what_the_timer_tick_quantises_says_so_and_is_not_equivalent_within_less() {
     assert_eq!(cell.tick.unwrap().hz, 250);
     assert_eq!(cell.verdict, Verdict::CannotTell);
     assert!(cell.notes.iter().any(|note| note.contains("multiples of 4 ms")), "{:?}", cell.notes);
-    // The same values in another unit of time are not multiples of a tick.
+    // Values in another unit of time are not multiples of a tick.
     let found = inputs(&[arm("a", 4.7e6), arm("b", 4.7e6)]);
     assert_eq!(found.cells[0].tick, None);
     assert_eq!(found.cells[0].verdict, Verdict::Equivalent);

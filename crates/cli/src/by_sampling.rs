@@ -58,7 +58,7 @@ fn blocks(
     waiter: &Waiter,
     progress: &Progress,
 ) -> Result<Vec<[SampledProfile; 2]>> {
-    // Of n blocks, 2 of 2 to the n choices of signs are as extreme as any can be.
+    // Two of the 2^n choices of signs of n blocks are as extreme as any can be.
     let reaches = |blocks: &usize| 0.5_f64.powi(*blocks as i32 - 1) <= level;
     let Some(fewest) = (1..=MOST_BLOCKS).find(reaches) else {
         return Err(Failure::NotMeasured(anyhow!("--alpha {level} takes too many repetitions")));

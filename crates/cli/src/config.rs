@@ -57,7 +57,7 @@ pub(crate) fn config(args: &ConfigArgs, settings: &Settings, command: &Command) 
 /// What applies where nothing was set: the option's default, or what its help states.
 fn built_in(command: &Command, name: &str) -> String {
     let Some(option) = option(command, name) else {
-        return store::results::default_folder().display().to_string();
+        return results::run_files::default_folder().display().to_string();
     };
     let defaults: Vec<_> =
         option.get_default_values().iter().map(|it| it.to_string_lossy()).collect();

@@ -10,7 +10,7 @@ use analysis::comparison::Request;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::typed::seeds_text;
-use experiment::{AA_FACTOR, Carried, Driver, Experiment, ExperimentError, Outlook, PlanChanges};
+use experiment::{AA_FACTOR, Driver, Experiment, ExperimentError, Outlook, PlanChanges, RunTally};
 use model::units::format_duration;
 use render::format::counted;
 use render::{Block, Document};
@@ -86,7 +86,7 @@ enum Outcome {
     Cells(String),
     /// How far it is, and how many guests would run at a time.
     Outlook(Outlook, usize),
-    Carried(Carried),
+    Tally(RunTally),
 }
 
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
@@ -116,7 +116,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
     match outcome {
         Outcome::Cells(text) => print_bytes(model::shown::shown_json(&text).as_bytes()),
         Outcome::Outlook(outlook, jobs) => print_outlook(args, &outlook, jobs, &folder),
-        Outcome::Carried(carried) => finish(args, &carried, &start, &progress),
+        Outcome::Tally(carried) => finish(args, &carried, &start, &progress),
     }
 }
 
@@ -133,7 +133,7 @@ fn work(
         let outlook = lab.outlook(&experiment.folder)?;
         return Ok(Outcome::Outlook(outlook, driver.jobs(lab.largest_guest_bytes())));
     }
-    experiment.run(&mut lab, driver).map(Outcome::Carried)
+    experiment.run(&mut lab, driver).map(Outcome::Tally)
 }
 
 fn print_outlook(
@@ -175,7 +175,7 @@ fn print_outlook(
 
 fn finish(
     args: &ExperimentArgs,
-    carried: &Carried,
+    carried: &RunTally,
     start: &ResultsStart,
     progress: &Progress,
 ) -> Result<()> {

@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use analysis::CommandTimes;
 use clap::{Args, ValueEnum};
-use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
 use formats::Options;
 use formats::go::Each;
 use formats::kcidb::Build;
-use frames::{Column, Table};
+use formats::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
 use keep::out_file::OutFile;
 use model::Run;
+use results::run_files::read_runs;
+use results::{Column, Table};
 use store::observations::{
     Content, content, is_foreign, is_stream, observations_as, observations_in,
 };
-use store::results::read_runs;
 
 use crate::levels::by_levels;
 use crate::output::named;
@@ -232,7 +232,7 @@ fn export_tables(args: &ExportArgs) -> Result<()> {
                 .or_wrong("read what is to be exported")?,
         };
         return write_to(args.output.as_deref(), |out| {
-            exchange::observed(&set, |columns| sink(args.format, columns, out))
+            formats::observed(&set, |columns| sink(args.format, columns, out))
         });
     }
     if content.is_some() {

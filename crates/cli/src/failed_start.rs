@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::{EndStatus, Run, SubjectSpec};
-use store::manifest;
-use store::results::read_runs;
+use results::manifest;
+use results::run_files::read_runs;
 
 /// A folder for run files before the first run.
 pub(crate) struct ResultsStart {

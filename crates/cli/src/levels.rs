@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use analysis::grouped;
 use model::{Manifest, ManifestFactor, Run};
 use render::{Block, Document, Section};
-use store::manifest;
-use store::observations::run_name;
+use results::manifest;
+use results::run_files::run_name;
 
 use crate::{OrWrong, Result};
 

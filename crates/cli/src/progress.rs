@@ -299,7 +299,7 @@ impl Progress {
 
     /// `[3/13] largewrite: measuring, 2 of 5 points, at most 6.16s left`; `None` if nothing runs.
     fn moving_line(&self) -> Option<String> {
-        // Of several, the one that was started first.
+        // The run that was started first is shown.
         let (index, active) = self.running.first_key_value()?;
         let segment = self.segments.get(*index)?;
         let others = match self.running.len() {

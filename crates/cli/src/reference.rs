@@ -32,11 +32,8 @@ fn table(cells: &[Vec<&str>]) -> Table {
 
 /// All published results, a row each: name and title.
 pub(crate) fn list() -> Document<'static> {
-    let mut table = Table::new("", ["name", "what it shows"]);
-    for reference in ALL {
-        table.row([reference.name, reference.title]);
-    }
-    Document::of(vec![Block::Table(table)])
+    let rows = ALL.iter().map(|reference| [reference.name, reference.title]);
+    Document::of(vec![Block::Table(Table::of("", ["name", "what it shows"], rows))])
 }
 
 #[cfg(test)]

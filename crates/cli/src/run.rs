@@ -9,7 +9,7 @@ use experiment::typed::{Seeds, Setting, intensity, last, seeds, set_default};
 use experiment::{CellPlan, MatrixPlan, SubjectArg, is_here, is_in_this_folder, times_command};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
 use model::{BASELINE, EndStatus, Measure, WorkEnd};
-use store::StoreError;
+use results::ResultsError;
 
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive_heard};
@@ -272,7 +272,7 @@ fn never_started<'a>(runs: impl IntoIterator<Item = &'a model::Run>) -> Option<S
 fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     let Some(folder) = &args.output else {
         let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-        return Ok(store::results::default_folder().join(format!(
+        return Ok(results::run_files::default_folder().join(format!(
             "{stamp}-{}-{}",
             measure.name(),
             std::process::id()
@@ -290,9 +290,9 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
             folder.display()
         ));
     }
-    let reason = match store::results::read_runs(folder) {
+    let reason = match results::run_files::read_runs(folder) {
         _ if !folder.exists() => return Ok(folder.clone()),
-        Err(StoreError::Empty(_)) => return Ok(folder.clone()),
+        Err(ResultsError::Empty(_)) => return Ok(folder.clone()),
         _ if !folder.is_dir() => "is a file",
         // The corrected command may use the folder.
         Ok(runs) if never_started(runs.iter().map(|(_, run)| run)).is_some() => {

@@ -117,7 +117,7 @@ impl Settings {
         let _ = ORIGINS.set(options.filter_map(origin).collect());
         let _ = COLOR.set(leaf.get_one("color").copied().unwrap_or_default());
         if let Some(folder) = self.value(RESULTS) {
-            store::results::set_default_folder(folder.into());
+            results::run_files::set_default_folder(folder.into());
         }
     }
 }

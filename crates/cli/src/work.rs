@@ -84,7 +84,7 @@ impl WorkArgs {
     /// The settings of a plan, without the load. `work` is what the command's other arguments name:
     /// a job, a probe or a load.
     ///
-    /// Of two values of a parameter the last one counts: what `--set` names, else another option,
+    /// The last value of a parameter counts: what `--set` names, else another option,
     /// else what the command needs, else the user's settings, else the command's default.
     pub(crate) fn settings(
         &self,

@@ -206,7 +206,7 @@ mod tests {
             many = many.task("thread_run_ns", &thread.to_string(), MS);
         }
         assert_eq!(lost(&many), expected);
-        // Of a pool of 64 one thread works, and it is the one that waits.
+        // One thread of a pool of 64 works, and it is the one that waits.
         let pool = Second::bare()
             .task_level("task_stat", "threads", 64)
             .task("taskstats", "blkio_delay_total_ns", 500 * MS)

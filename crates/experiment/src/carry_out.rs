@@ -17,7 +17,7 @@ use crate::segment::Segment;
 
 /// The result of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Carried {
+pub struct RunTally {
     /// Runs that the folder already had.
     pub found: usize,
     /// Runs executed or taken from the cache.
@@ -88,7 +88,7 @@ impl Laboratory {
     /// Executes the runs missing from the folder: on this host and others one at a time in plan
     /// order, in guests and simulations several at a time. A run that is refused, dies or times
     /// out is part of the result. Everything set up for them is removed.
-    pub(crate) fn carry_out(&mut self, folder: &Path, driver: &mut Driver<'_>) -> Result<Carried> {
+    pub(crate) fn carry_out(&mut self, folder: &Path, driver: &mut Driver<'_>) -> Result<RunTally> {
         let carried = self.make_missing(folder, driver);
         self.machines.close(driver);
         carried
@@ -99,8 +99,8 @@ impl Laboratory {
         &mut self,
         folder: &Path,
         driver: &mut Driver<'_>,
-    ) -> Result<Carried> {
-        let mut carried = Carried::default();
+    ) -> Result<RunTally> {
+        let mut carried = RunTally::default();
         let (mut measured, mut virtual_ones) = (Vec::new(), Vec::new());
         for order in self.orders() {
             if self.has_finished(&order, folder)? {

@@ -1,7 +1,7 @@
 //! Why an experiment cannot continue.
 
 use remote::RemoteError;
-use store::StoreError;
+use results::ResultsError;
 use subject::StageError;
 use vm::VmError;
 
@@ -24,7 +24,7 @@ pub enum ExperimentError {
     Vm(#[from] VmError),
     /// The results.
     #[error(transparent)]
-    Results(#[from] StoreError),
+    Results(#[from] ResultsError),
     /// The plan cannot be carried out.
     #[error(transparent)]
     Plan(#[from] PlanError),

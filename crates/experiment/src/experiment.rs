@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use model::{Manifest, ManifestAb, ManifestRun};
 
-use crate::carry_out::{Carried, aliases, factors, manifest};
+use crate::carry_out::{RunTally, aliases, factors, manifest};
 use crate::cell_list::bound_to_host;
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
@@ -119,7 +119,7 @@ impl Experiment {
     }
 
     /// Executes the runs missing from the folder.
-    pub fn run(&self, lab: &mut Laboratory, driver: &mut Driver<'_>) -> Result<Carried> {
+    pub fn run(&self, lab: &mut Laboratory, driver: &mut Driver<'_>) -> Result<RunTally> {
         self.record(&lab.plan)?;
         lab.carry_out(&self.folder, driver)
     }

@@ -37,7 +37,7 @@ pub use ab::Ab;
 pub use bisect::{
     Bisection, Check, CommandSteps, KernelSteps, LevelSteps, Steps, StepsOfKernels, StepsOfPlan,
 };
-pub use carry_out::{Carried, Outlook};
+pub use carry_out::{Outlook, RunTally};
 pub use cell_list::{CellMaker, CellResult};
 pub use driver::{Driver, DriverOptions};
 pub use error::ExperimentError;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::Manifest;
-use store::StoreError;
-use store::results::read_runs;
+use results::ResultsError;
+use results::run_files::read_runs;
 
 use crate::error::{ExperimentError, Result};
 use crate::plan::PlanError;
@@ -36,12 +36,12 @@ pub(crate) fn wrong_plan(path: &Path, error: PlanError) -> ExperimentError {
 
 /// The named folder, or the one of this name in the user's data directory.
 pub(crate) fn named_or(output: Option<&Path>, name: &str) -> PathBuf {
-    output.map_or_else(|| store::results::default_folder().join(name), Path::to_owned)
+    output.map_or_else(|| results::run_files::default_folder().join(name), Path::to_owned)
 }
 
 /// The manifest of a folder; `None` if it has neither one nor runs.
 pub(crate) fn manifest_of(folder: &Path) -> Result<Option<Manifest>> {
-    match store::manifest::read(folder) {
+    match results::manifest::read(folder) {
         Ok(None) => no_runs(folder).map(|()| None),
         Ok(found) => Ok(found),
         Err(error) => Err(ExperimentError::WrongUse(format!("read the manifest: {error}"))),
@@ -62,14 +62,14 @@ fn no_runs(folder: &Path) -> Result<()> {
         Err(error) => return other(error.to_string()),
     }
     match read_runs(folder) {
-        Err(StoreError::Empty(_)) => Ok(()),
+        Err(ResultsError::Empty(_)) => Ok(()),
         Err(damaged) => other(damaged.to_string()),
         Ok(_) => other("it holds runs that belong to no experiment".to_owned()),
     }
 }
 
 pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<()> {
-    store::manifest::write(manifest, folder)
+    results::manifest::write(manifest, folder)
         .map_err(|error| ExperimentError::NotMeasured(format!("write the manifest: {error}")))
 }
 

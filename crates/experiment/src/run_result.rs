@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Run;
-use store::StoreError;
-use store::results::{RunFile, SUFFIX, read_run};
+use results::ResultsError;
+use results::run_files::{RunFile, SUFFIX, read_run};
 
 pub(crate) enum RunResult {
     Run { path: PathBuf, run: Box<Run>, death: Option<String> },
@@ -42,7 +42,7 @@ impl<'a> Output<'a> {
         self,
         death: Option<String>,
         known: Option<Box<Run>>,
-    ) -> Result<RunResult, StoreError> {
+    ) -> Result<RunResult, ResultsError> {
         let Some(file) = self.file else {
             return Ok(RunResult::Refused(
                 death.unwrap_or_else(|| "it produced no output".to_owned()),
@@ -54,7 +54,7 @@ impl<'a> Output<'a> {
     }
 }
 
-pub(crate) fn run_of(folder: &Path, run_id: &str) -> Result<Option<(PathBuf, Run)>, StoreError> {
+pub(crate) fn run_of(folder: &Path, run_id: &str) -> Result<Option<(PathBuf, Run)>, ResultsError> {
     let path = folder.join(format!("{run_id}{SUFFIX}"));
     match path.exists() {
         true => read_run(&path).map(|run| Some((path, run))),
@@ -63,7 +63,7 @@ pub(crate) fn run_of(folder: &Path, run_id: &str) -> Result<Option<(PathBuf, Run
 }
 
 /// Renames a run file that does not count: its name is needed, and no measurement is thrown away.
-pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), StoreError> {
+pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), ResultsError> {
     let path = folder.join(format!("{run_id}{SUFFIX}"));
     if !path.exists() {
         return Ok(());
@@ -73,5 +73,5 @@ pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), StoreError> {
         Some(aside) => fs::rename(&path, aside),
         None => Err(io::Error::other("too many stopped runs of this name")),
     };
-    moved.map_err(StoreError::io(path))
+    moved.map_err(ResultsError::io(path))
 }

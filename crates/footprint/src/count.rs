@@ -84,7 +84,7 @@ fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
     (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
 }
 
-// Of different processes, which share no region.
+// Only counts of different processes are added, which share no region.
 impl_add!(
     Counts: present_pages, swapped_pages, shared_pages, regions, huge_regions;
     if known: active_pages, active_regions

@@ -219,7 +219,7 @@ fn without_the_bitmap_places_are_bounds_and_the_reason_is_told() {
     assert!(no_places.contains("CONFIG_IDLE_PAGE_TRACKING"), "{no_places}");
     assert_eq!(found.processes[0].counts.active_regions, Some(Bounds::exactly(2)));
     assert_eq!(found.processes[0].kinds[&Kind::Anonymous], found.processes[0].counts);
-    // Of a user who sees no numbers of pages the bitmap is of no use.
+    // A user who sees no numbers of pages cannot use the bitmap.
     fs::write(fake.page_idle(), [0; 64]).unwrap();
     let found = fake.measure(&[1], CLEAR);
     let expected = "only root sees the numbers of pages in memory".to_owned();

@@ -171,7 +171,7 @@ fn a_known_layout_is_exact_to_the_page_of_page_tables() {
 }
 
 fn activity_is_known(found: &Footprint, private: u64, shared: u64, of_file: u64) {
-    // Of all pages all regions are active, wherever they are; of three either two or three.
+    // All pages lie in all regions, wherever these begin; three pages lie in two or three.
     let active =
         |start| (at(found, start).counts.active_pages, at(found, start).counts.active_regions);
     assert_eq!(active(shared), (Some(7), Some(Bounds::exactly(5))));

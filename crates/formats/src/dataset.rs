@@ -2,7 +2,6 @@
 
 use analysis::{Dataset, Factor, Trial};
 pub use curves::Refusal;
-use itertools::Itertools;
 use model::Environment;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -48,18 +47,6 @@ pub(crate) fn is_json(text: &str) -> bool {
 
 pub(crate) fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     serde_json::from_str(text).map_err(|error| Refusal::cell(error.line(), error.column(), &error))
-}
-
-/// The most items of a list in a note.
-const MOST_LISTED: usize = 10;
-
-/// A list for a note, cut with a count.
-pub(crate) fn listed<T: std::fmt::Display>(items: &[T]) -> String {
-    let first = items.iter().take(MOST_LISTED).join(", ");
-    match items.len().checked_sub(MOST_LISTED) {
-        None | Some(0) => first,
-        Some(more) => format!("{first} and {more} more"),
-    }
 }
 
 pub(crate) fn fact(value: &Value) -> String {

@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use analysis::quantity::{Quantity, scaled};
-use analysis::{Dataset, Direction, Factor, Response, Trial, distinct, grouped};
+use analysis::{Dataset, Direction, Factor, Response, Trial, distinct, grouped, listed};
 use itertools::Itertools;
 
-use crate::dataset::{Options, Refusal, listed};
+use crate::dataset::{Options, Refusal};
 use crate::format::{Format, dataset};
 use crate::lkp;
 use crate::measurement::WHOLE_FILE;

@@ -9,12 +9,12 @@ mod folder;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use analysis::{Dataset, Direction};
+use analysis::{Dataset, Direction, listed};
 use model::{Environment, Observation};
 use serde_json::{Map, Value};
 
 pub(crate) use self::folder::files;
-use crate::dataset::{Imported, Options, Refusal, json, listed, measure};
+use crate::dataset::{Imported, Options, Refusal, json, measure};
 use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome, WHOLE_FILE};
 use crate::results::ForeignResults;
 

@@ -10,13 +10,13 @@ mod storage;
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Direction, Ending, Response, Trial, Values};
+use analysis::{Dataset, Direction, Ending, Response, Trial, Values, listed};
 use model::Environment;
 
 pub use self::folder::{Results, is_results, read_results};
 use self::logs::{LOGS, of_benchmark};
 use crate::copies;
-use crate::dataset::{self, Options, Refusal, add, listed, measure, varied};
+use crate::dataset::{self, Options, Refusal, add, measure, varied};
 use crate::measurement::{ForeignMeasurement, ForeignTrial};
 
 const BENCHMARK: &str = "benchmark";

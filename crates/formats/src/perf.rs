@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::quantity::{Quantity, scaled};
-use analysis::{Direction, Values};
+use analysis::{Direction, Values, listed};
 use itertools::Itertools;
 use model::Observation;
 use serde_json::{Map, Value};
 
-use crate::dataset::{Imported, Options, Refusal, fact, listed};
+use crate::dataset::{Imported, Options, Refusal, fact};
 use crate::measurement::{ForeignMeasurement, ForeignTrial};
 use crate::perf_plain::{self, PlainCount};
 use crate::results::ForeignResults;

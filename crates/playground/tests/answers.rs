@@ -112,7 +112,7 @@ fn a_table_has_its_knee_whatever_its_two_columns_are_called() {
         assert!(html(&line).contains("Knee at 11."), "{}", html(&line));
         assert_eq!(line["result"]["columns"].as_array().unwrap().len(), 2);
     }
-    // Of more columns the first two of numbers, until two are chosen.
+    // The first two columns of numbers are used, until two are chosen.
     let rows = (1..=24).map(|size| format!("a,{size},{}\n", if size < 8 { 1 } else { size }));
     let text = format!("who,x,y\n{}", rows.collect::<String>());
     let line = file("three.csv", text.as_bytes());

@@ -1,11 +1,11 @@
 //! Miss-ratio curves of references in an array, which is not copied.
 
-use frames::{Cells, Column};
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use results::{Cells, Column};
 use trace::{Access, Block, PAGE_SHIFT, PageRun, Reference};
 
 use crate::frame::Frame;

@@ -11,10 +11,10 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
-use frames::{Cells, Column, LoadError, RunFiles};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
+use results::{Cells, Column, LoadError, RunFiles};
 
 /// A table in Arrow's memory layout, for pandas, polars, pyarrow and others without a copy.
 #[pyclass(frozen, module = "thrashlab._native")]
@@ -127,7 +127,7 @@ pub(crate) fn load<'py>(
     let loaded = py.detach(|| {
         let mut files = RunFiles::find(&paths)?;
         files.threads = threads;
-        frames::load(&files, go_on)
+        results::load(&files, go_on)
     });
     let found = loaded.map_err(|error| match error {
         LoadError::Stopped => {

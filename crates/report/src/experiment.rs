@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{AgainstItself, Dataset, Factor, Standing, Trial, distinct};
+use analysis::{AgainstItself, Dataset, Factor, Standing, Trial, distinct, listed};
 use itertools::Itertools;
 use model::{DeathRecord, Line, Manifest, Observation, Run};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
@@ -169,17 +169,6 @@ pub fn dataset_document(set: &Dataset) -> Document<'_> {
     ];
     let title = format!("{}: {}", set.name, format::counted(set.trials.len(), "trial"));
     Document { title, ..Document::of(blocks) }.with_data(set)
-}
-
-/// The most levels of a factor that are listed; the others are counted.
-const MOST_LISTED: usize = 10;
-
-fn listed(levels: &[String]) -> String {
-    let first = levels.iter().take(MOST_LISTED).join(", ");
-    match levels.len().checked_sub(MOST_LISTED) {
-        None | Some(0) => first,
-        Some(more) => format!("{first} and {more} more"),
-    }
 }
 
 fn trials(set: &Dataset) -> Table {

@@ -45,6 +45,11 @@ fn cell(value: f64, unit: &str) -> Cell {
     }
 }
 
+/// The caption of a table that has `most` of `all` rows; empty if it has all.
+pub(crate) fn most_of(most: usize, all: usize, what: &str) -> String {
+    if all > most { format!("{most} of {all} {what}") } else { String::new() }
+}
+
 /// A difference of counts with its sign: `+1,200`.
 pub(crate) fn signed_count(more: i64) -> String {
     signed_words(more, Counted::Instructions)

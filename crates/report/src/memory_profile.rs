@@ -9,7 +9,7 @@ use render::format::{grouped, times};
 use render::{Block, Cell, Table};
 use serde::Serialize;
 
-use crate::figures::{share, signed_count};
+use crate::figures::{most_of, share, signed_count};
 
 /// Most tasks in the table.
 const MOST_TASKS: usize = 10;
@@ -83,13 +83,9 @@ impl MemoryData {
             "share",
             "with callees",
         ];
-        let caption = match self.functions.len() > most {
-            true => format!("{most} of {} functions, by cycles", self.functions.len()),
-            false => String::new(),
-        };
-        let mut table = Table::new(caption, head);
-        for function in self.functions.iter().take(most) {
-            table.row([
+        let caption = most_of(most, self.functions.len(), "functions, by cycles");
+        let rows = self.functions.iter().take(most).map(|function| {
+            [
                 Cell::from(&function.name),
                 Cell::grouped(function.instructions),
                 Cell::grouped(function.own.references),
@@ -98,29 +94,25 @@ impl MemoryData {
                 Cell::grouped(function.own.cycles),
                 Cell::Share(share(function.own.cycles, self.price.cycles)),
                 Cell::Share(share(function.cycles_with_callees, self.price.cycles)),
-            ]);
-        }
-        table
+            ]
+        });
+        Table::of(caption, head, rows)
     }
 
     fn task_table(&self) -> Table {
         let head = ["task", "references", "TLB misses", "walks", "cycles", "share"];
-        let caption = match self.tasks.len() > MOST_TASKS {
-            true => format!("{MOST_TASKS} of {} tasks, by cycles", self.tasks.len()),
-            false => String::new(),
-        };
-        let mut table = Table::new(caption, head);
-        for TaskPrice { task, price } in self.tasks.iter().take(MOST_TASKS) {
-            table.row([
+        let caption = most_of(MOST_TASKS, self.tasks.len(), "tasks, by cycles");
+        let rows = self.tasks.iter().take(MOST_TASKS).map(|TaskPrice { task, price }| {
+            [
                 Cell::from(task),
                 Cell::grouped(price.references),
                 Cell::grouped(price.misses),
                 Cell::grouped(price.walks),
                 Cell::grouped(price.cycles),
                 Cell::Share(share(price.cycles, self.price.cycles)),
-            ]);
-        }
-        table
+            ]
+        });
+        Table::of(caption, head, rows)
     }
 }
 
@@ -203,21 +195,17 @@ impl MemoryDifference {
 
     fn table(&self, most: usize) -> Table {
         let head = ["function", "walks", "walks in the second", "cycles", "in the second", "more"];
-        let caption = match self.functions.len() > most {
-            true => format!("{most} of {} functions that differ in cycles", self.functions.len()),
-            false => String::new(),
-        };
-        let mut table = Table::new(caption, head);
-        for function in self.functions.iter().take(most) {
-            table.row([
+        let caption = most_of(most, self.functions.len(), "functions that differ in cycles");
+        let rows = self.functions.iter().take(most).map(|function| {
+            [
                 Cell::from(&function.name),
                 Cell::grouped(function.walks[0]),
                 Cell::grouped(function.walks[1]),
                 Cell::grouped(function.cycles[0]),
                 Cell::grouped(function.cycles[1]),
                 Cell::Figure(signed_count(function.more_cycles())),
-            ]);
-        }
-        table
+            ]
+        });
+        Table::of(caption, head, rows)
     }
 }

@@ -5,7 +5,7 @@ use render::format::grouped;
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use serde::Serialize;
 
-use crate::figures::{count_words, in_percent, noun, signed_words};
+use crate::figures::{count_words, in_percent, most_of, noun, signed_words};
 use crate::memory_profile::MemoryDifference;
 use crate::profile_document::{ProfileView, part};
 
@@ -222,10 +222,7 @@ fn difference_table(difference: &Difference, most: usize) -> Table {
     if difference.interval.is_some() {
         head.insert(4, "[95 %]");
     }
-    let caption = match difference.functions.len() > most {
-        true => format!("{most} of {} functions that differ", difference.functions.len()),
-        false => String::new(),
-    };
+    let caption = most_of(most, difference.functions.len(), "functions that differ");
     let mut table = Table::new(caption, head);
     let counted = difference.counted;
     let figure = |more: i64| Cell::Figure(signed_words(more, counted));

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::charts::{flame_chart, timeline_chart};
 use crate::critical_path_table::critical_path_table;
-use crate::figures::share;
+use crate::figures::{most_of, share};
 use crate::memory_profile::MemoryData;
 use crate::task_table::task_table;
 
@@ -202,10 +202,7 @@ fn function_table(
 ) -> Table {
     let mut head = vec!["function", "own", "share", "with callees", "entries"];
     head.extend(all.map(|_| "share in all responses"));
-    let caption = match functions.len() > view.most_functions {
-        true => format!("{} of {} functions", view.most_functions, functions.len()),
-        false => String::new(),
-    };
+    let caption = most_of(view.most_functions, functions.len(), "functions");
     let mut table = Table::new(caption, head);
     let of_all = all.map(|all| (view.profile.functions(all), all.total));
     for function in functions.iter().take(view.most_functions) {

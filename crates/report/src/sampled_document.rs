@@ -9,7 +9,7 @@ use serde::Serialize;
 use stats::clopper_pearson;
 
 use crate::charts::flame_chart;
-use crate::figures::{in_percent, share};
+use crate::figures::{in_percent, most_of, share};
 
 /// The probability with which an interval has a function's true share.
 const CONFIDENCE: f64 = 0.95;
@@ -376,9 +376,6 @@ fn task_table(tasks: &[TaskTime]) -> Table {
             Cell::duration(task.waits_for_cpu_ns as f64),
         ]
     });
-    let caption = match tasks.len() {
-        all if all > MOST_TASKS => format!("{MOST_TASKS} of {all} names"),
-        _ => String::new(),
-    };
+    let caption = most_of(MOST_TASKS, tasks.len(), "names");
     Table::of(caption, ["threads", "number", "on a CPU", "waits", "waits for a CPU"], rows)
 }

@@ -102,7 +102,7 @@ fn a_layout_is_its_layers_with_its_variables() {
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(found.contents.environment, variables);
 
-    // The same as a tar file.
+    // A tar file of the image is read like its folder.
     let packed = folder.path().join("image.tar");
     let mut builder = tar::Builder::new(File::create(&packed).unwrap());
     builder.append_dir_all(".", &layout).unwrap();

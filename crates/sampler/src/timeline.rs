@@ -143,29 +143,30 @@ impl Timeline {
             return None;
         }
         let first = self.states.partition_point(|(at_ns, _)| *at_ns <= from_ns).checked_sub(1)?;
-        let states: Vec<(u64, State)> = self.states.iter().skip(first).cloned().collect();
-        let ends: Vec<u64> = states.iter().skip(1).map(|it| it.0).chain([u64::MAX]).collect();
+        // Names are read meanwhile, which changes the rest of this.
+        let states = std::mem::take(&mut self.states);
         let mut segments = Vec::new();
-        for (index, (begin_ns, state)) in states.iter().enumerate() {
-            let (begin_ns, end_ns) = ((*begin_ns).max(from_ns), ends[index].min(to_ns));
+        for (index, (begin_ns, state)) in states.iter().enumerate().skip(first) {
+            let next = states.get(index + 1);
+            let begin_ns = (*begin_ns).max(from_ns);
+            let end_ns = next.map_or(to_ns, |(at_ns, _)| to_ns.min(*at_ns));
             if begin_ns >= to_ns {
                 break;
             }
             if begin_ns == end_ns {
                 continue;
             }
-            let is_woken = is_due && index == 0;
+            let is_woken = is_due && index == first;
             let (doing, whereabouts) = match state {
                 State::OnCpu { .. } => (Doing::Executes, Vec::new()),
                 State::Off { could_run: false, stack } if !is_woken => {
                     (Doing::Waits, stack.iter().map(|address| function(*address)).collect())
                 }
                 State::Off { .. } => {
-                    let next = states.get(index + 1).map(|it| &it.1);
-                    let cpu = next.and_then(|next| match next {
-                        State::OnCpu { cpu } => *cpu,
-                        State::Off { .. } => None,
-                    });
+                    let cpu = match next {
+                        Some((_, State::OnCpu { cpu })) => *cpu,
+                        _ => None,
+                    };
                     let instead = cpu.and_then(|cpu| self.mostly_on(cpu, begin_ns, end_ns));
                     let name = instead.map(|thread| self.name(thread));
                     (Doing::WaitsForCpu, name.into_iter().collect())
@@ -175,6 +176,7 @@ impl Timeline {
             let (from_ns, to_ns) = (begin_ns, end_ns);
             segments.push(Segment { from_ns, to_ns, task, doing, whereabouts, ended_by: None });
         }
+        self.states = states;
         Some(segments)
     }
 

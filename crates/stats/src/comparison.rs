@@ -229,8 +229,12 @@ pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings)
         .collect();
     // Proportions have no hypothesis "outside the margin": it is never rejected.
     let of_proportions = fisher.iter().flatten().map(|p| (*p, 1.0));
-    let p_values: Vec<_> =
-        weighed.iter().flatten().map(cell::Weighed::p_values).chain(of_proportions).collect();
+    let p_values: Vec<_> = weighed
+        .iter()
+        .flatten()
+        .map(cell::UnadjustedCell::p_values)
+        .chain(of_proportions)
+        .collect();
     let family = ExclusiveFamily::new(&p_values);
     let proportion = |(of, p): (&Proportions, Option<f64>)| {
         let share = |(count, all): (u64, u64)| count as f64 / all as f64;

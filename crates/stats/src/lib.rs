@@ -72,14 +72,14 @@ pub use multiple::holm;
 pub use null_distribution::minimum_two_sided_p;
 pub use ordered::{OrderedRatio, ordered_ratios};
 pub use overall::{OverallCell, OverallEffect, PermutationInterval, TrialCost, overall};
-pub use permutation::{permutation_p, sign_flip_p};
+pub use permutation::permutation_p;
 pub use power::{Goal, SampleSizes, minimum_detectable_ratio};
 pub use proportions::{ProportionInterval, clopper_pearson, fisher_exact_p};
 pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
 pub use sequential::{Look, looks, looks_of_any_test, most_blocks};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
-pub use sign_flips::{SignFlips, share_interval};
+pub use sign_flips::{SignFlips, share_interval, sign_flip_p};
 pub use steady::{median, quantile, steady_from};
 pub use t_intervals::{LogRatio, log_ratio, mean_difference, mean_interval};
 

@@ -101,10 +101,10 @@ pub fn overall(
     let weighed: Vec<_> = estimated
         .into_iter()
         .zip(&effects)
-        .map(|(found, cells)| Weighed::new(found?, cells, settings, level))
+        .map(|(found, cells)| EffectTests::new(found?, cells, settings, level))
         .collect();
     let p_values =
-        |weighed: &Weighed| (weighed.difference_p(), weighed.equivalence_p(settings.margin));
+        |weighed: &EffectTests| (weighed.difference_p(), weighed.equivalence_p(settings.margin));
     let p_values: Vec<(f64, f64)> = weighed.iter().flatten().map(p_values).collect();
     let family = ExclusiveFamily::new(&p_values);
     weighed.into_iter().map(|found| Ok(found?.judge(settings, &family))).collect()
@@ -116,13 +116,14 @@ fn alike(cells: &[OverallCell]) -> Vec<OverallCell> {
     cells.iter().map(|cell| OverallCell { pairing, ..cell.clone() }).collect()
 }
 
-struct Weighed {
+/// An effect over all cells with its tests.
+struct EffectTests {
     effect: Effect,
     mixed: Option<LogRatio>,
     permuted: Option<PermutationInversion>,
 }
 
-impl Weighed {
+impl EffectTests {
     fn new(
         effect: Effect,
         cells: &[OverallCell],
@@ -170,7 +171,7 @@ impl Weighed {
     }
 }
 
-impl Inversion for Weighed {
+impl Inversion for EffectTests {
     fn p_at_most(&self, ratio: f64) -> f64 {
         self.largest(|method| method.p_at_most(ratio), ratio >= 1.0)
     }

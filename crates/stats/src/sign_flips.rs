@@ -29,6 +29,22 @@ const ROUNDING: f64 = 1e-9;
 /// The chance of finding a difference of [`SignFlips::smallest_seen`] is 1 less half of this.
 const BOTH_MISSED: f64 = 0.2;
 
+/// Most differences of which [`sign_flip_p`] tries all choices of signs.
+const MOST_ALONE: usize = 17;
+
+/// Two-sided p-value of Fisher's sign-flip test that differences are symmetric about 0: the share
+/// of all choices of signs whose sum is at least as far from 0 as observed. `None` without
+/// differences, if one is not finite, or for more than 17.
+pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
+    let is_finite = differences.iter().all(|value| value.is_finite());
+    if !(1..=MOST_ALONE).contains(&differences.len()) || !is_finite {
+        return None;
+    }
+    let sums = all_arrangements(&[scaled(differences)], differences.len());
+    let extreme = sums.iter().filter(|sum| **sum >= sums[0] - ROUNDING).count();
+    Some(extreme as f64 / sums.len() as f64)
+}
+
 /// Many quantities with paired differences.
 #[derive(Clone, Debug)]
 pub struct SignFlips {
@@ -51,7 +67,7 @@ impl SignFlips {
         }
         let scaled: Vec<Vec<f64>> = differences.iter().map(|of| scaled(of)).collect();
         let statistics = scaled.iter().map(|of| of.iter().sum::<f64>().abs()).collect();
-        // Of one sign and its opposite the statistic is the same, so the first block keeps its sign.
+        // Turning all signs around changes no statistic, so the first block keeps its sign.
         let mut largest = match blocks <= MOST_EXHAUSTIVE {
             true => all_arrangements(&scaled, blocks),
             false => some_arrangements(&scaled, blocks),
@@ -165,13 +181,19 @@ pub fn share_interval(part: &[f64], whole: &[f64], confidence: f64) -> Option<(f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sign_flip_p;
 
     #[test]
     fn one_quantity_has_the_p_value_of_fishers_test() {
         let differences = vec![1.0, -2.0, 3.0, 4.0, 0.5];
         let found = SignFlips::new(std::slice::from_ref(&differences)).unwrap();
         assert!((found.p_values()[0] - sign_flip_p(&differences).unwrap()).abs() < 1e-12);
+        assert_eq!(sign_flip_p(&[1.0, 2.0, 3.0, 0.5]), Some(2.0 / 16.0));
+        // +1 -2 +3 is as far from 0 as 2: all but ±(1 + 2 - 3).
+        assert_eq!(sign_flip_p(&[1.0, -2.0, 3.0]), Some(6.0 / 8.0));
+        assert!(sign_flip_p(&[1.0; 17]).is_some());
+        assert_eq!(sign_flip_p(&[1.0; 18]), None);
+        assert_eq!(sign_flip_p(&[1.0; 70]), None);
+        assert_eq!(sign_flip_p(&[]), None);
     }
 
     #[test]

@@ -11,11 +11,11 @@ use formats::mmtests::{is_results, mmtests, read_results};
 use formats::{Format, Options, Refusal, dataset, decode, folder_dataset, lkp, result_files};
 use keep::read_patiently;
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
+use results::run_files::{RUN_LINE, SUFFIX, parse_run, read_runs, run_files, run_name};
+use results::{ResultsError, manifest};
 
-use crate::error::{Result, StoreError};
-use crate::manifest;
+use crate::error::{Result, refused};
 use crate::reference::{self, Kind};
-use crate::results::{RUN_LINE, SUFFIX, parse_run, read_runs, run_files};
 
 pub(crate) const REFERENCE: &str = "reference:";
 /// Standard input, as the name of a file.
@@ -54,7 +54,7 @@ pub fn observations_as(what: &str, format: Option<Format>, options: &Options) ->
             Kind::Csv => Format::CSV,
         };
         let read = dataset(what, found.text, Some(format), options);
-        return read.map_err(StoreError::refused(what));
+        return read.map_err(refused(what));
     }
     let path = Path::new(what);
     if is_foreign_folder(path) {
@@ -77,9 +77,7 @@ pub fn observations_in(
 ) -> Result<Dataset> {
     match content {
         Content::Run(run) => Ok(from_runs(what, &[(what.to_owned(), *run)])),
-        Content::Text(text) => {
-            dataset(what, &text, format, options).map_err(StoreError::refused(what))
-        }
+        Content::Text(text) => dataset(what, &text, format, options).map_err(refused(what)),
     }
 }
 
@@ -102,12 +100,12 @@ pub fn results(what: &str) -> Result<Results> {
 pub fn content(what: &str) -> Result<Content> {
     let path = Path::new(what);
     let run = |bytes: &[u8]| parse_run(path, bytes).map(|run| Content::Run(Box::new(run)));
-    let bytes = read_bytes(path).map_err(StoreError::io(path))?;
+    let bytes = read_bytes(path).map_err(ResultsError::io(path))?;
     // A run that was cut may end within a character.
     if bytes.starts_with(RUN_LINE.as_bytes()) {
         return run(&bytes);
     }
-    let text = decode(bytes).map_err(StoreError::io(path))?;
+    let text = decode(bytes).map_err(ResultsError::io(path))?;
     if is_run(what, text.as_bytes()) { run(text.as_bytes()) } else { Ok(Content::Text(text)) }
 }
 
@@ -138,49 +136,41 @@ fn beginning(path: &Path) -> Option<Vec<u8>> {
 
 fn is_foreign_folder(path: &Path) -> bool {
     path.is_dir()
-        && matches!(run_files(path), Err(StoreError::Empty(_)))
+        && matches!(run_files(path), Err(ResultsError::Empty(_)))
         && !path.join(manifest::FILE).exists()
         && (is_results(path) || result_files(path).is_ok_and(|files| !files.is_empty()))
 }
 
 fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Result<Dataset> {
     let of_mmtests = match format {
-        None => read_results(path).map_err(|(file, error)| StoreError::Io(file, error))?,
+        None => read_results(path).map_err(|(file, error)| ResultsError::Io(file, error))?,
         Some(_) => None,
     };
     if let Some(found) = of_mmtests {
         let name = path.to_string_lossy();
         let set = mmtests(&name, &found.files, &found.unread, options);
-        return set.map_err(StoreError::refused(&*name));
+        return set.map_err(refused(&*name));
     }
-    let refused = |(file, refusal): (String, Refusal)| {
-        StoreError::refused(path.join(file).to_string_lossy())(refusal)
-    };
+    let refused_file =
+        |(file, refusal): (String, Refusal)| refused(path.join(file).to_string_lossy())(refusal);
     let mut files = Vec::new();
-    for file in result_files(path).map_err(StoreError::io(path))? {
+    for file in result_files(path).map_err(ResultsError::io(path))? {
         let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
         let text = read(&file)?;
         // An unrelated folder is not read to its end.
         if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::guess(&text)) {
             let why = format!("{why}; and the folder has no run file (*{SUFFIX})");
-            return Err(refused((name, Refusal(why))));
+            return Err(refused_file((name, Refusal(why))));
         }
         files.push((name, text));
     }
     let set = folder_dataset(&path.to_string_lossy(), &files, format, options);
-    let mut set = set.map_err(refused)?;
+    let mut set = set.map_err(refused_file)?;
     // A relative path may lack the part that names the test.
     if let Ok(whole) = path.canonicalize() {
         lkp::add_path_facts(&mut set, &whole);
     }
     Ok(set)
-}
-
-/// A run's path below the folder, without suffix. For a single file, `folder` is the file itself.
-pub fn run_name(folder: &Path, file: &Path) -> String {
-    let below = file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty());
-    let name = below.unwrap_or(file).to_string_lossy().into_owned();
-    name.trim_end_matches(SUFFIX).to_owned()
 }
 
 /// The observations of runs, named by their paths, with levels, block and seed from the manifest.
@@ -226,7 +216,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
 /// The text of a file or standard input (`-`), which may be compressed or in UTF-16. Fails when it
 /// is unreadable, damaged, too long or not text.
 pub fn read(path: &Path) -> Result<String> {
-    read_bytes(path).and_then(decode).map_err(StoreError::io(path))
+    read_bytes(path).and_then(decode).map_err(ResultsError::io(path))
 }
 
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {

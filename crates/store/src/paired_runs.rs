@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use model::{Run, SubjectSpec};
+use results::manifest;
+use results::run_files::{SUFFIX, read_run, read_runs, run_files};
 
 use crate::error::Result;
-use crate::manifest;
-use crate::results::{SUFFIX, read_run, read_runs, run_files};
 
 /// The factor of folders of runs without a manifest.
 const LOAD: &str = "load";

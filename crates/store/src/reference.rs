@@ -12,8 +12,9 @@ pub use table::ALL;
 
 use itertools::Itertools;
 use model::resp1::Resp1Table;
+use results::ResultsError;
 
-use crate::error::StoreError;
+use crate::error::refused;
 
 /// One published result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +41,10 @@ pub enum Kind {
 }
 
 /// The published result of this name. Fails if there is none; the message suggests the closest.
-pub fn find(name: &str) -> Result<&'static Reference, StoreError> {
-    ALL.iter()
-        .find(|reference| reference.name == name)
-        .ok_or_else(|| StoreError::Refused(format!("no published result {name:?}; {}", hint(name))))
+pub fn find(name: &str) -> Result<&'static Reference, ResultsError> {
+    ALL.iter().find(|reference| reference.name == name).ok_or_else(|| {
+        ResultsError::Refused(format!("no published result {name:?}; {}", hint(name)))
+    })
 }
 
 fn hint(name: &str) -> String {
@@ -65,23 +66,23 @@ fn hint(name: &str) -> String {
 }
 
 impl Reference {
-    pub(crate) fn expect(&self, kind: Kind) -> Result<(), StoreError> {
+    pub(crate) fn expect(&self, kind: Kind) -> Result<(), ResultsError> {
         let expected = match kind {
             _ if kind == self.kind => return Ok(()),
             Kind::Resp1 => "an output of resp1",
             Kind::Csv => "a CSV table",
         };
-        Err(StoreError::Refused(format!("{} is not {expected}", self.name)))
+        Err(ResultsError::Refused(format!("{} is not {expected}", self.name)))
     }
 
     /// The result as a resp1 table. Fails when it is not an output of resp1.
-    pub fn resp1(&self) -> Result<Resp1Table, StoreError> {
+    pub fn resp1(&self) -> Result<Resp1Table, ResultsError> {
         self.expect(Kind::Resp1)?;
-        formats::resp1::parse(self.text).map_err(StoreError::refused(self.name))
+        formats::resp1::parse(self.text).map_err(refused(self.name))
     }
 
     /// The cells of a CSV result by row, heading first. Fails if it is not a CSV.
-    pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, StoreError> {
+    pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, ResultsError> {
         self.expect(Kind::Csv)?;
         // The published tables have no quoted cells (checked by a test).
         Ok(self.text.lines().map(|line| line.split(',').collect()).collect())

@@ -76,7 +76,7 @@ fn buckets_of_cyclictest_are_delays_and_what_lies_beyond_is_a_bound() {
         .map(|values| values.samples.len())
         .sum();
     assert_eq!(of_parts, 2000);
-    // Of the first thread 991 delays are in the histogram of 400 µs: 9 are not, the longest of
+    // The first thread has 991 delays in the histogram of 400 µs: 9 are not, the longest of
     // which is known.
     let first = trial.values.iter().find(|it| it.part.as_deref() == Some("thread 0")).unwrap();
     assert_eq!((first.samples.len(), first.censored()), (1000, 8));

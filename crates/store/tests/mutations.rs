@@ -218,7 +218,7 @@ fn another_unit_or_prefix_of_the_same_values_changes_nothing() {
                 assert!(is_expected(writer, &found, name, expected), "{} {unit}", writer.name);
             }
         }
-        // Of another dimension: the same figures mean something else.
+        // Figures in a unit of another dimension mean something else.
         for (unit, _) in writer.units.iter().filter(|(_, factor)| *factor == 0.0) {
             let text = (writer.write)(&Content { unit, ..grown_by_a_third.clone() });
             assert!(

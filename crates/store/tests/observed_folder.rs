@@ -11,8 +11,9 @@ use model::{
 };
 use render::plain_text;
 use report::comparison_document;
+use results::manifest;
+use store::observations;
 use store::paired_runs::{ArmRuns, paired_runs};
-use store::{manifest, observations};
 
 /// Writes a run of a deterministic machine with three delays.
 fn write(folder: &Path, name: &str, seed: u64, scale: u64) {

@@ -172,7 +172,7 @@ mod tests {
                 return;
             }
         };
-        // Of this thread, which is the one that touches.
+        // Counts this thread, which is the one that touches.
         let own = PerfCounter::open(SOFTWARE, PAGE_FAULTS, 0).unwrap();
         let mapping = Mapping::anonymous(4096 * PAGES as usize).unwrap();
         let _ = mapping.advise(crate::memory::Advice::Small);

@@ -216,7 +216,7 @@ class Fleet:
             return
         left.tried += 1
         if left.tried > MOST_NODES_A_PART or not self.good_nodes():
-            # The same happens everywhere: what the store or the program lack.
+            # Every node fails like this: the store or the program lack something.
             raise FleetError(f"a node cannot make cells: {why}")
         self.again.append(left)
 

@@ -202,7 +202,7 @@ class NodeFolder:
             if path.stat().st_mtime < limit:
                 path.unlink()
         for folder in self.path.glob("cells-*"):
-            # Of a worker that was killed.
+            # A worker that was killed left it.
             if folder.stat().st_mtime < limit:
                 shutil.rmtree(folder, ignore_errors=True)
         for folder in (self.path / "machines").iterdir():

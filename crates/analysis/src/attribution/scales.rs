@@ -11,7 +11,7 @@ const POWERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, FactorialError> {
     let fit = |scale| -> Result<Fit, FactorialError> {
         let mut fit = stats::fit(data, scale, confidence)?;
-        // Of one factor they are its main effects.
+        // With one factor the simple effects are its main effects.
         fit.simple.retain(|_| data.factors.len() > 1);
         Ok(fit)
     };

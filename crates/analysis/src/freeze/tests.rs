@@ -222,7 +222,7 @@ fn a_probe_that_was_killed_is_a_wrong_victim_and_makes_a_bound() {
         freeze_run(&run(60, &[], end_ns, EndStatus::OutOfMemory, [0, 1, 1]), false).unwrap();
     assert_eq!(measured.victims, Victims { bystanders: 1, probe: 1, ..Victims::default() });
     assert!(measured.frozen_s.unwrap().is_lower_bound);
-    // Of 60 points, 12 half seconds from the first one on were seen.
+    // 12 of 60 half seconds were seen, from the first one on.
     assert_eq!(measured.frozen_in_plan_s, Some([0.0, 24.5]));
     assert_eq!(measured.first_kill_after_s, Some(2.5));
 }

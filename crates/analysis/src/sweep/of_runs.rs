@@ -111,7 +111,7 @@ fn only_grows(source: &str, name: &str) -> bool {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     match source {
         "psi" | "memcg_psi" | "cpu_cgroup" | "schedstat" | "taskstats" | "rusage" => true,
-        // Of a simulated machine.
+        // Counters of simulated machines.
         "hat" | "mmu" => true,
         "vmstat" => name != "workingset_nodes" && (!name.starts_with("nr_") || begins(&GROWING)),
         "stat" => !matches!(name, "procs_blocked" | "procs_running"),
@@ -121,7 +121,7 @@ fn only_grows(source: &str, name: &str) -> bool {
             let starts = ["pg", "workingset_", "thp_", "zswp", "events", "failcnt", "pswp"];
             starts.iter().any(|start| own.starts_with(start))
         }
-        // Those of loads are unknown; meminfo has sizes only.
+        // Counters of loads are unknown; meminfo has sizes only.
         _ => false,
     }
 }
@@ -186,9 +186,9 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
         (None, _) => Some("nothing was measured".to_owned()),
         (Some(median), _) => median.is_lower_bound.then(|| "its cost is a lower bound".to_owned()),
     };
-    // Of a run that died, what it would have measured.
+    // A run that died has the name of what it would have measured.
     let name = name.or(set.usual.first().map(String::as_str)).unwrap_or(USUAL[0]);
-    // Of a run that died, too.
+    // A run that died has a response, too.
     let response = set.responses.get(name).cloned().unwrap_or_else(|| Response::of_figure(name));
     if response.more_is_better() {
         // A cost is less when it is better: the time that one takes.

@@ -33,7 +33,7 @@ fn the_share_falls_on_the_planted_command_and_factor() {
     let found = attribute(&session(3), &Options::default()).unwrap();
     let step = &found.steps[0];
     close(step.after - step.before, 390.0);
-    // Of what only both do together each gets half.
+    // Each factor gets half of what only both do together.
     let expected = [("kernel", 70.0), ("compiler", 320.0)];
     for (share, (factor, contribution)) in step.shares.iter().zip(expected) {
         assert_eq!(share.factor, factor);

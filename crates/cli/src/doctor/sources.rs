@@ -8,9 +8,9 @@ use anyhow::{Context, Error};
 use doctor::{Interval, UnitCosts, diagnose, from_run, recording_line};
 use render::Document;
 use report::{doctor_document, pmeg_estimate_document};
+use results::run_files::read_runs;
 use serde::Serialize;
 use store::reference;
-use store::results::read_runs;
 
 use super::{DoctorArgs, write_metrics};
 use crate::output::show;

@@ -168,7 +168,7 @@ fn level(time_ns: f64, low_ns: f64, high_ns: f64) -> char {
     // Below a tenth of a nanosecond there is nothing to tell.
     let log = |ns: f64| ns.max(0.1).ln();
     let range = log(high_ns) - log(low_ns);
-    // Of responses that are all alike none stands out.
+    // No response stands out where all are alike.
     let part = if range < 0.05 { 0.0 } else { (log(time_ns) - log(low_ns)) / range };
     LEVELS[((part * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
 }

@@ -11,13 +11,14 @@ use analysis::comparison::{Comparison, Request, compare};
 use curves::{CurveOptions, Curves, curves_of_table};
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
+use results::manifest;
+use results::run_files::{read_run, run_files, run_name};
 use stats::Settings;
+use store::curve;
 use store::observations::{
-    Content, content, is_foreign, observations_as, observations_in, of_runs, run_name,
+    Content, content, is_foreign, observations_as, observations_in, of_runs,
 };
 use store::reference::add_conditions;
-use store::results::{read_run, run_files};
-use store::{curve, manifest};
 
 use crate::{settings, sweep};
 

@@ -81,7 +81,7 @@ fn without_a_user_manager_the_reason_is_said_once_and_the_host_is_measured() {
     wanted.expect(3, &["no systemd of user 1000", "run as root", "systemctl --user status"]);
     guest.assert_nothing_left();
 
-    // Of a user whose manager lingers it is found without a login.
+    // A manager that lingers is found without a login.
     let bob = bare(&format!("run {SHORT} --output o")).replace("alice", "bob");
     guest.root(&bob).expect(0, &[SCOPE]).prints(&["sandbox of "]);
     guest.assert_nothing_left();

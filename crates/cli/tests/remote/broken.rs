@@ -131,7 +131,7 @@ fn what_a_killed_controller_left_is_finished_and_fetched_later() {
     let other = format!("--wait --points 1 --output {}", output.display());
     far.fixture.finish(far.run(&other)).expect(0, &[]);
     assert_eq!(far.spooled_bytes(".run").as_ref(), Some(&spooled));
-    // The same command with --resume does, and makes what is missing.
+    // With --resume the first command continues, and executes what is missing.
     let same = format!("--seeds 1,2 --interval 200ms --points {points} --wait --resume");
     far.fixture.finish(far.run(&same)).expect(0, &[]);
     assert_eq!(far.fixture.run_bytes("001-noload"), spooled, "it was run again");

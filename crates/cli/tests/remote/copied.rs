@@ -72,7 +72,7 @@ fn another_architecture_is_refused_with_what_to_do() {
 #[test]
 fn a_machine_that_does_not_run_the_agent_is_told() {
     let fixture = Fixture::new();
-    // Of another architecture, or with a folder that allows no execution.
+    // The far side has another architecture, or a folder that allows no execution.
     let command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
     let folder = fixture.path().join("far/cache/thrashlab/bin");
     fs::create_dir_all(folder.parent().unwrap()).unwrap();

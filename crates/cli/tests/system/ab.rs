@@ -42,7 +42,7 @@ fn a_difference_is_certain_after_few_blocks_and_fails_in_ci() {
     assert_eq!(found["stop"], "different");
     let blocks = found["blocks"].as_u64().unwrap();
     assert!((4..=20).contains(&blocks), "{found}");
-    let manifest = store::manifest::read(&fixture.output()).unwrap().unwrap();
+    let manifest = results::manifest::read(&fixture.output()).unwrap().unwrap();
     assert_eq!(manifest.runs.len() as u64, 2 * blocks);
     // The folder is one of an experiment.
     let compared = fixture.finish(fixture.thrashlab("compare output --factor session.cost"));
@@ -102,7 +102,7 @@ fn an_interrupted_comparison_goes_on() {
         "{}",
         finished.stdout
     );
-    let runs = store::manifest::read(&fixture.output()).unwrap().unwrap().runs;
+    let runs = results::manifest::read(&fixture.output()).unwrap().unwrap().runs;
     assert_eq!(runs.len(), 6);
 }
 

@@ -54,7 +54,7 @@ fn repetitions_are_as_many_as_the_help_says() {
     let said = "[default: 3 s of all commands together, but at least 10 and at most 1000 of each, \
                 judged by the first one; 5 if that takes over 30 s;";
     assert!(help.contains(said), "{help}");
-    // Of what is over soon, of two, and of two that need more than 3 s for ten.
+    // One command ends soon; two do; two need more than 3 s for ten repetitions.
     for commands in [&["true"][..], &["sleep 0.04", "sleep 0.06"], &["sleep 0.1", "sleep 0.3"]] {
         let fixture = Fixture::new();
         let arguments = commands.iter().flat_map(|command| ["--command", command]);

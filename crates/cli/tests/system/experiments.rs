@@ -45,7 +45,7 @@ fn experiment(fixture: &Fixture, plan: &str, arguments: &str) -> Finished {
 }
 
 fn manifest(fixture: &Fixture) -> Manifest {
-    store::manifest::read(&fixture.output()).unwrap().expect("a manifest")
+    results::manifest::read(&fixture.output()).unwrap().expect("a manifest")
 }
 
 /// The manifest's runs, which must all be there, in the order in which they ran.
@@ -140,7 +140,7 @@ fn asked_to_stop_or_killed_it_leaves_nothing_and_goes_on() {
         let plan = slow();
         let mut running = start(&fixture, &plan, "");
         running.await_that("the manifest", || {
-            store::manifest::read(&fixture.output()).is_ok_and(|found| found.is_some())
+            results::manifest::read(&fixture.output()).is_ok_and(|found| found.is_some())
         });
         let order: Vec<String> =
             manifest(&fixture).runs.into_iter().map(|run| run.run_id).collect();
@@ -221,9 +221,9 @@ fn a_folder_of_something_else_is_refused_with_the_next_step() {
         experiment(&fixture, &other, "").expect(2, &["output holds", "--output DIR"]);
     }
     assert!(in_time(&fixture) == before);
-    fs::remove_file(fixture.output().join(store::manifest::FILE)).unwrap();
+    fs::remove_file(fixture.output().join(results::manifest::FILE)).unwrap();
     experiment(&fixture, SOON, "").expect(2, &["belong to no experiment", "--output DIR"]);
-    fs::write(fixture.output().join(store::manifest::FILE), "{").unwrap();
+    fs::write(fixture.output().join(results::manifest::FILE), "{").unwrap();
     experiment(&fixture, SOON, "").expect(2, &["experiment.json", "line 1"]);
 }
 

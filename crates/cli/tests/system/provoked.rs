@@ -69,7 +69,7 @@ fn observe(
     intensity: u8,
 ) -> Result<Observed, String> {
     let output = format!("{load}-{intensity}");
-    // Of an attempt before this one.
+    // An earlier attempt may have left it.
     let _ = std::fs::remove_dir_all(fixture.path().join(&output));
     let mut command = fixture.run_on(
         subject,

@@ -41,7 +41,7 @@ fn an_output_that_cannot_be_written_is_refused_before_the_command_starts() {
         finish(&fixture, &arguments).expect(2, &["/: Is a directory"]);
         assert!(!mark.exists(), "{options:?}");
     }
-    // Of those that read files alone, too: the reason is the same.
+    // Commands that only read files refuse it for the same reason.
     for arguments in ["show none -o /nonexistent/x", "report none -o /nonexistent/x"] {
         fixture.finish(fixture.thrashlab(arguments)).expect(2, &["no folder /nonexistent"]);
     }

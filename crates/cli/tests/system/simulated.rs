@@ -129,7 +129,7 @@ fn the_table_of_1990_stands_beside_the_simulated_one() {
     }
     assert_eq!(run("--jobs 1 --json").stdout, run("--jobs 5 --json").stdout);
     assert_eq!(json(&run("--json"))["beside"]["rows"].as_array().unwrap().len(), 3);
-    // The same runs, read as those of a sweep.
+    // A sweep reads these runs as its own.
     let read = fixture.finish(fixture.thrashlab("sweep --from output"));
     read.expect(0, &[]);
     assert!(read.sentences().contains("over vmtest.size"), "{}", read.stdout);

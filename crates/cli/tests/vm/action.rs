@@ -80,7 +80,7 @@ impl Repository {
             .env("RUNNER_TEMP", home)
             .env("GITHUB_OUTPUT", home.join("outputs"))
             .env("GITHUB_STEP_SUMMARY", home.join("summary"))
-            // Of a push to a new branch.
+            // A push to a new branch has this as its base.
             .env("INPUT_BASE", "0000000000000000000000000000000000000000")
             .env("INPUT_SUBJECT", format!("vm:{}", self.lab.machine()))
             .env("INPUT_BUILD", "cc -O1 -static -o program program.c")

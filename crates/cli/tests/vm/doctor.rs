@@ -79,7 +79,7 @@ fn is_named_in(lab: &Lab, settings: &str, seconds: u8, rule: &str) {
     let said = diagnosis(&ill);
     let first = said.findings.first().unwrap_or_else(|| panic!("nothing found: {said:#?}"));
     assert_eq!(first.rule, rule, "{said:#?}");
-    // Of the one process that has the work to do: others of the load only provoke it.
+    // Only one process has the work to do: others of the load provoke it.
     let lost = first.lost().unwrap_or_else(|| panic!("no price: {first:#?}"));
     let share = lost.lost_ns as f64 / said.elapsed_ns as f64;
     assert!((measured / 2.0..=measured * 2.0).contains(&share), "{measured} measured: {first:#?}");

@@ -40,7 +40,7 @@ fn write_plan(lab: &Lab) {
 
 /// The runs, without the manifest.
 fn runs(lab: &Lab) -> Vec<(String, Vec<u8>)> {
-    let _ = fs::remove_file(lab.fixture.output().join(store::manifest::FILE));
+    let _ = fs::remove_file(lab.fixture.output().join(results::manifest::FILE));
     lab.files()
 }
 

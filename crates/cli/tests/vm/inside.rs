@@ -59,7 +59,7 @@ fn every_load_runs_in_a_guest() {
         assert!(!missed(&swapping).contains(&source), "{source}");
     }
     assert!(after["psi"]["memory_some_us"] > 0, "{:?}", after["psi"]);
-    // Of these, only the wait for the processor is known without delay accounting.
+    // Only the wait for the processor is known without delay accounting.
     let waits = |name: &str| name.ends_with("_delay_total_ns") && !name.starts_with("cpu_");
     let waited = after["taskstats"].iter().any(|(name, value)| waits(name) && *value > 0);
     assert!(waited, "{:?}", after["taskstats"]);

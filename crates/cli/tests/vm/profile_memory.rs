@@ -44,7 +44,7 @@ fn functions_and_tasks_sum_to_the_price_and_huge_pages_lower_it() {
         let user = functions.iter().find(|it| it["name"] == "[thrashlab-agent]").unwrap();
         1000 * user["walks"].as_u64().unwrap() / user["references"].as_u64().unwrap().div_ceil(1000)
     });
-    // Of a million references.
+    // Walks in a million references.
     assert!(walks[0] > 1000 && 10 * walks[1] < walks[0], "{walks:?}");
 
     let [small, huge] = files.each_ref().map(String::as_str);

@@ -9,7 +9,7 @@ use crate::support::Finished;
 
 /// The runs, without the manifest.
 fn runs(lab: &Lab) -> Vec<(String, Vec<u8>)> {
-    let _ = fs::remove_file(lab.fixture.output().join(store::manifest::FILE));
+    let _ = fs::remove_file(lab.fixture.output().join(results::manifest::FILE));
     lab.files()
 }
 

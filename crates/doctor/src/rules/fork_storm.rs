@@ -25,7 +25,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let affected = affected(interval, |task| {
         let pages = anonymous_pages(interval, &task.counters)?;
         let copies = split(interval, task)?.copies;
-        // Of the machine's forks, as many are attributed to it as its copies require.
+        // A task gets as many of the machine's forks as its copies require.
         let own = if pages > 0.0 { (copies / pages).ceil().min(forks) } else { 0.0 };
         Some(match unit_ns {
             Some((fork_ns, copy_ns)) => own * pages * fork_ns + copies * copy_ns,

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn without_delays_each_task_pays_for_its_major_faults() {
-        // Of 900 pages that came back most were read ahead: 100 faults waited for them.
+        // Most of the 900 pages that came back were read ahead: 100 faults waited for them.
         let bare = reclaim().without_task("taskstats").cost(Operation::FileRefault, 1e6);
         let of_faults = |faults| {
             let bare = bare.clone().machine("vmstat", "pgmajfault", faults);

@@ -293,7 +293,7 @@ mod tests {
         let reason = group(1000, 300_000, 46 * MIB).ruled_out(&RULE);
         assert!(reason.contains("at most 1000"), "{reason}");
         let cold = [("task_stat", "majflt", 300_000)];
-        // Of its faults a third comes back: too much to be nothing, and still a cold start.
+        // A third of its faults comes back: too much to be nothing, and still a cold start.
         let reason =
             group(100_000, 300_000, 46 * MIB).with_task(1, Some("/a"), &cold).ruled_out(&RULE);
         assert!(reason.contains("first time"), "{reason}");

@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_storm_of_hinting_faults_is_priced_by_system_time_or_by_costs() {
         let finding = storm().found(&RULE);
-        // Of four CPUs, all of them busy.
+        // All four CPUs are busy.
         assert_eq!(finding.price, Price::Known(LostTime::of_cpus(2.7e8, 4, 4e9)));
         assert!(finding.condition.contains("from another node"), "{}", finding.condition);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });

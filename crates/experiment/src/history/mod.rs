@@ -17,6 +17,7 @@ use analysis::history::{
     HistorySuite, Step, StepFunctions, StepKind,
 };
 use kernels::{OrderedKernel, compare_names};
+use render::format::counted;
 use stats::ChangeScan;
 
 use crate::driver::Driver;
@@ -326,11 +327,6 @@ fn written(mut plan: Plan) -> Plan {
     let levels = fixed.into_iter().flat_map(|factor| factor.levels);
     plan.base.extend(levels.flat_map(|level| level.settings));
     Plan { factors, ..plan }
-}
-
-/// A number of things.
-fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Adds kernels and their variants in the order of their versions. One that is known keeps its name.

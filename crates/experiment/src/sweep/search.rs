@@ -9,7 +9,7 @@ use curves::{CurveOptions, Curves};
 use model::{
     EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep,
 };
-use store::results::{SUFFIX, read_run};
+use results::run_files::{SUFFIX, read_run};
 
 use super::text::parse_sweep_with;
 use super::{SearchArgs, SweepPlan, parse_sweep};

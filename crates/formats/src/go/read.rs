@@ -8,11 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::Direction;
 use analysis::quantity::{Quantity, scaled};
+use analysis::{Direction, listed};
 use model::Environment;
 
-use crate::dataset::{Imported, Options, Refusal, listed};
+use crate::dataset::{Imported, Options, Refusal};
 use crate::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
 use crate::results::ForeignResults;
 

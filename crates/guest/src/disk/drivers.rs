@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(arguments(&machine), "dev_size_mb=120 max_queue=64 delay=0");
         DiskModel::Cloud.apply(&mut machine.disk);
         assert_eq!(arguments(&machine), "dev_size_mb=120 max_queue=3 ndelay=1000000");
-        // Of two disks, the one with the files.
+        // With two disks, the one with the files counts.
         machine.disk = DiskSpec { size_bytes: 7 << 20, ..disk.clone() };
         machine.disk2 = Some(SecondDisk { disk, holds: SecondHolds::Files });
         assert_eq!(arguments(&machine), "dev_size_mb=120 max_queue=1 ndelay=8000000");

@@ -192,7 +192,7 @@ fn collect(dir: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), Kern
         if entry.file_type().map_err(KernelError::io(&path))?.is_dir() {
             collect(&path, files)?;
         } else if let Some(name) = entry.file_name().to_str().and_then(name_of_file) {
-            // Of equal names the first path, whatever the directory order.
+            // The first path of a name counts, whatever the directory order.
             let kept = files.entry(name).or_insert_with(|| path.clone());
             if path < *kept {
                 *kept = path;

@@ -44,7 +44,7 @@ fn processes_have_pages_of_their_own() {
     // Distances of the last two: two pages of the other process; the same and one more.
     let misses: Vec<u64> = small.points.iter().map(|point| point.misses).collect();
     assert_eq!(misses, [6, 6, 5, 4, 4, 4, 4, 4]);
-    // Of 2 MiB, 0x200 and 0x3ff are one and 0x400 is another.
+    // 0x200 and 0x3ff are in one unit of 2 MiB, 0x400 is in the next.
     let large = &both.units[1].curve;
     let misses: Vec<u64> = large.points.iter().map(|point| point.misses).collect();
     assert_eq!((large.cold_misses, misses), (3, vec![4, 4, 3, 3, 3, 3]));

@@ -26,7 +26,7 @@ pub(super) fn verdicts(view: &View) -> Table {
             _ => [&cell.first, &cell.second].map(|side| observed_cell(side.median.as_ref(), unit)),
         };
         let ratio = cell.ratio().map(|ratio| TableCell::Ratio(cell.ratio_mark(), ratio));
-        // Of too few values the interval is only the range of their ratios.
+        // With too few values the interval is only the range of their ratios.
         let found = cell.judged().filter(|it| it.why != Some(NotDecided::TooFewValues));
         let ends = found.map(|found| usable(found.adjusted_low, found.adjusted_high));
         let interval = ends.map(TableCell::Interval);

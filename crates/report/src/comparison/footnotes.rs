@@ -1,23 +1,11 @@
 //! The footnotes of a comparison.
 
 use analysis::comparison::{Cell, Overall, Unit, method_words};
-use analysis::{Direction, OUTCOME, distinct};
-use itertools::Itertools;
+use analysis::{Direction, MOST_LISTED, OUTCOME, distinct, listed};
 use render::{Block, Cell as TableCell, Table, format};
 use stats::{CellResult, Method};
 
 use super::{View, usable};
-
-/// The most items of a list; the others are counted.
-const MOST_LISTED: usize = 10;
-
-fn listed(names: &[String]) -> String {
-    let first = names.iter().take(MOST_LISTED).join(", ");
-    match names.len().checked_sub(MOST_LISTED) {
-        None | Some(0) => first,
-        Some(more) => format!("{first} and {more} more"),
-    }
-}
 
 pub(super) fn footnotes(view: &View) -> Vec<String> {
     let comparison = view.comparison;

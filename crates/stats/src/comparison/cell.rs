@@ -8,8 +8,9 @@ use crate::bounded::{BEYOND, beyond, has_bounds, joined, limited, raised};
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::hodges_lehmann::walsh_inversion;
 use crate::multiple::{ExclusiveFamily, reaches};
-use crate::permutation::{permutation_p, sign_flip_p};
+use crate::permutation::permutation_p;
 use crate::rank_inversion::Inversion;
+use crate::sign_flips::sign_flip_p;
 use crate::t_intervals::{LogRatio, log_ratio};
 use crate::{Pairing, RatioInterval, Refused, pairs, refused};
 
@@ -88,7 +89,7 @@ impl Inversion for Bracket {
 }
 
 /// A cell with its method's results, before the other cells are known.
-pub(super) struct Weighed {
+pub(super) struct UnadjustedCell {
     bracket: Bracket,
     outlook: Outlook,
     /// The result before adjustment and verdict.
@@ -96,7 +97,11 @@ pub(super) struct Weighed {
 }
 
 /// Chooses the method of a checked cell, for the strictest `level` of the family, and applies it.
-pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weighed, Refused> {
+pub(super) fn weigh(
+    arms: &Arms,
+    settings: &Settings,
+    level: f64,
+) -> Result<UnadjustedCell, Refused> {
     let Arms { first, second, pairing, least_log_error } = arms;
     let smallest_p = outlook::smallest_p(*pairing, first.len(), second.len());
     let rank_can_fire = reaches(smallest_p, level);
@@ -169,7 +174,7 @@ pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weig
         n_first: first.len(),
         n_second: second.len(),
     };
-    Ok(Weighed { bracket, outlook, found })
+    Ok(UnadjustedCell { bracket, outlook, found })
 }
 
 fn exact_p((first, second): &(Vec<f64>, Vec<f64>), pairing: Pairing) -> Option<f64> {
@@ -179,7 +184,7 @@ fn exact_p((first, second): &(Vec<f64>, Vec<f64>), pairing: Pairing) -> Option<f
     }
 }
 
-impl Weighed {
+impl UnadjustedCell {
     pub(super) fn p_values(&self) -> (f64, f64) {
         (self.found.p, self.found.equivalence_p_adjusted)
     }

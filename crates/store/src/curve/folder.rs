@@ -5,20 +5,18 @@ use std::fmt::Display;
 use std::path::Path;
 
 use analysis::sweep::{Curve, OfRun, Point, of_run};
+use curves::{CurveOptions, Curves};
 use itertools::Itertools;
 use model::units::{parse_duration_ns, parse_size_bytes};
 use model::{EndStatus, Header, Line, Manifest, ManifestFactor, ManifestRun};
-
-use crate::error::StoreError;
-use crate::manifest;
-use crate::results::{SUFFIX, read_run};
-use curves::{CurveOptions, Curves};
+use results::run_files::{SUFFIX, read_run};
+use results::{ResultsError, manifest};
 
 /// Fewest levels of an unnamed factor that counts as swept.
 const FEWEST_LEVELS: usize = 3;
 const MOST_WARNINGS: usize = 6;
 
-pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, StoreError> {
+pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, ResultsError> {
     let manifest = manifest::read(path)?
         .ok_or_else(|| no_sweep(path, "it has no experiment.json, which lists the levels"))?;
     curves_of_manifest(path, &manifest, options)
@@ -29,7 +27,7 @@ pub fn curves_of_manifest(
     path: &Path,
     manifest: &Manifest,
     options: &CurveOptions,
-) -> Result<Curves, StoreError> {
+) -> Result<Curves, ResultsError> {
     let (factor, unit) =
         swept(manifest, options.over.as_deref()).map_err(|why| no_sweep(path, why))?;
     let others = manifest.factors.iter().filter(|other| other.name != factor.name).collect_vec();
@@ -64,8 +62,8 @@ pub fn curves_of_manifest(
     })
 }
 
-fn no_sweep(path: &Path, why: impl Display) -> StoreError {
-    StoreError::Refused(format!("{}: {why}", path.display()))
+fn no_sweep(path: &Path, why: impl Display) -> ResultsError {
+    ResultsError::Refused(format!("{}: {why}", path.display()))
 }
 
 fn swept<'m>(
@@ -120,7 +118,7 @@ fn add_runs<'m>(
     manifest: &Manifest,
     runs: impl Iterator<Item = &'m ManifestRun>,
     asked: Option<&str>,
-) -> Result<Vec<Header>, StoreError> {
+) -> Result<Vec<Header>, ResultsError> {
     let (mut headers, mut warnings) = (Vec::new(), BTreeMap::new());
     for planned in runs {
         let level = planned.levels.get(&curve.parameter);

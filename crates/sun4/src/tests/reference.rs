@@ -253,7 +253,7 @@ impl Model<'_> {
                 }
             }
         }
-        // Those whose time is earlier wake first, then those with the lower number.
+        // Processes wake in the order of their times, then of their numbers.
         loop {
             let due = self.processes.iter().enumerate();
             let due = due.filter_map(|(index, process)| Some((process.wakes_at_tick?, index)));

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
 use analysis::{Dataset, Direction, Factor, Response, Trial, Values};
-use exchange::CsvFile;
+use formats::CsvFile;
 use formats::{go, openmetrics};
 use model::Observation;
 use proptest::prelude::*;
@@ -254,7 +254,7 @@ fn metrics_are_in_seconds_with_every_label_escaped() {
 #[test]
 fn observations_are_a_row_a_value() {
     let mut out = Vec::new();
-    exchange::observed(&probe(), |columns| Ok(Box::new(CsvFile::new(columns, &mut out)?))).unwrap();
+    formats::observed(&probe(), |columns| Ok(Box::new(CsvFile::new(columns, &mut out)?))).unwrap();
     let text = String::from_utf8(out).unwrap();
     let rows: Vec<&str> = text.lines().collect();
     assert_eq!(rows.len(), 1 + 4 * (3 + 1));

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
 
-use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
-use frames::{Cells, Column, Table};
+use formats::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
 use model::{Censored, CensoredDelays, HistogramRecord, Line, Run, RunEncoder, histogram};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use proptest::prelude::*;
+use results::{Cells, Column, Table};
 use tempfile::TempDir;
 
 const DOCUMENT: &str = include_str!("../../../docs/run-format.md");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use frames::{Batch, Column, LoadError, RunFiles, RunRow, Table};
+use results::{Batch, Column, LoadError, RunFiles, RunRow, Table};
 
 use crate::sink::{ExportError, Sink};
 

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use store::observations::run_name;
-use store::results::run_files;
-use store::{StoreError, manifest};
-
 use crate::batch::Batch;
 use crate::chunk::{Chunk, Fault, Scratch};
+use crate::error::ResultsError;
+use crate::manifest;
+use crate::run_files::{run_files, run_name};
 use crate::run_row::RunRow;
 use crate::tables::Table;
 
@@ -26,7 +25,7 @@ const AHEAD: usize = 3;
 pub enum LoadError {
     /// A file that is missing, unreadable or invalid.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Results(#[from] ResultsError),
     /// The caller stopped the reader.
     #[error("stopped")]
     Stopped,
@@ -38,11 +37,12 @@ pub struct RunFiles {
     pub threads: usize,
     /// Chunk size: a power of two, for the checksum.
     pub piece_bytes: u64,
-    files: Vec<RunFile>,
+    files: Vec<ListedFile>,
     factors: Vec<String>,
 }
 
-struct RunFile {
+/// A run file to read, with the levels that the manifest gives it.
+struct ListedFile {
     path: PathBuf,
     levels: BTreeMap<String, String>,
     len: u64,
@@ -75,8 +75,8 @@ impl RunFiles {
         }
         for found in run_files(path)? {
             let levels = planned.remove(&run_name(path, &found)).unwrap_or_default();
-            let len = fs::metadata(&found).map_err(StoreError::io(&found))?.len();
-            self.files.push(RunFile { path: found, levels, len });
+            let len = fs::metadata(&found).map_err(ResultsError::io(&found))?.len();
+            self.files.push(ListedFile { path: found, levels, len });
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl RunFiles {
             let done: Vec<_> = done.collect();
             let mut run = RunRow::default();
             for (index, (file, range)) in pieces.iter().enumerate() {
-                let RunFile { path, levels, len } = &self.files[*file];
+                let ListedFile { path, levels, len } = &self.files[*file];
                 if range.start == 0 {
                     run = RunRow::new(*file as u32, path.clone(), levels.clone());
                 }
@@ -143,13 +143,13 @@ impl RunFiles {
         wanted: &'a [Table],
         scratch: &mut Scratch,
     ) -> Result<Chunk<'a>, Fault> {
-        let RunFile { path, len, .. } = &self.files[*index];
+        let ListedFile { path, len, .. } = &self.files[*index];
         let file = File::open(path).map_err(Fault::Io)?;
         Chunk::read(&file, range.clone(), *len, *index as u32, wanted, scratch)
     }
 
     fn pieces(&self) -> Vec<Piece> {
-        let of_file = |(file, RunFile { len, .. }): (usize, &RunFile)| {
+        let of_file = |(file, ListedFile { len, .. }): (usize, &ListedFile)| {
             // An empty file has a chunk, too.
             let starts = (0..len.div_ceil(self.piece_bytes).max(1)).map(|at| at * self.piece_bytes);
             let range = |start: u64| start..(start + self.piece_bytes).min(*len);

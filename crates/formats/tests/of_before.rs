@@ -3,8 +3,8 @@
 //! `tests/before/` has files of earlier programs; `tables.txt` has the BLAKE3 of each table that the
 //! program of version 0.1.0 exported of them as CSV, and how many lines it has.
 
-use exchange::{CsvFile, RunTables};
-use frames::Table;
+use formats::{CsvFile, RunTables};
+use results::Table;
 
 #[test]
 fn files_of_before_are_the_same_tables() {

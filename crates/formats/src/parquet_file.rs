@@ -5,7 +5,6 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use frames::{Cells, Column};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
@@ -13,6 +12,7 @@ use parquet::data_type::{
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter as GroupWriter};
 use parquet::schema::types::Type;
+use results::{Cells, Column};
 
 use crate::sink::{ExportError, Sink};
 

@@ -9,12 +9,12 @@ use keep::folders::user_folder;
 use keep::read_patiently;
 use model::{Run, RunError, RunFault};
 
-use crate::error::StoreError;
+use crate::error::ResultsError;
 
 /// Suffix of run files.
 pub const SUFFIX: &str = ".run.jsonl";
 /// The beginning of every run file.
-pub(crate) const RUN_LINE: &str = "{\"kind\":\"header\"";
+pub const RUN_LINE: &str = "{\"kind\":\"header\"";
 
 /// A run file being written, valid up to its last line at any time.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub struct RunFile {
 
 impl RunFile {
     /// Creates a run file and its folder. Fails when it exists or cannot be written.
-    pub fn create(folder: &Path, run_id: &str) -> Result<Self, StoreError> {
+    pub fn create(folder: &Path, run_id: &str) -> Result<Self, ResultsError> {
         let path = folder.join(format!("{run_id}{SUFFIX}"));
         let made = fs::create_dir_all(folder)
             .and_then(|()| OpenOptions::new().append(true).create_new(true).open(&path));
-        let file = made.map_err(StoreError::io(&path))?;
+        let file = made.map_err(ResultsError::io(&path))?;
         Ok(Self { file, path })
     }
 
@@ -43,13 +43,13 @@ impl RunFile {
 }
 
 /// Reads one run file. Fails when it cannot be read or is not a run file, with the line.
-pub fn read_run(path: &Path) -> Result<Run, StoreError> {
-    parse_run(path, &read_patiently(path).map_err(StoreError::io(path))?)
+pub fn read_run(path: &Path) -> Result<Run, ResultsError> {
+    parse_run(path, &read_patiently(path).map_err(ResultsError::io(path))?)
 }
 
 /// Parses the bytes of a run file. Fails as [`read_run`].
-pub(crate) fn parse_run(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
-    let failed = |error| StoreError::Run(path.to_owned(), error);
+pub fn parse_run(path: &Path, bytes: &[u8]) -> Result<Run, ResultsError> {
+    let failed = |error| ResultsError::Run(path.to_owned(), error);
     let run = Run::parse(bytes).map_err(failed)?;
     // What has no whole line may be a run that was cut off, or something else.
     let common = bytes.len().min(RUN_LINE.len());
@@ -60,12 +60,12 @@ pub(crate) fn parse_run(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
 }
 
 /// Reads a run file, or all below a folder by name. Fails when there is none or one is bad.
-pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, StoreError> {
+pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, ResultsError> {
     run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
 }
 
 /// A run file, or all below a folder by name, but none below a hidden folder. Fails when there is none or one is unreadable.
-pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -83,13 +83,20 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
             }
             Ok(())
         };
-        add().map_err(StoreError::io(&folder))?;
+        add().map_err(ResultsError::io(&folder))?;
     }
     files.sort();
     match files.is_empty() {
-        true => Err(StoreError::Empty(path.to_owned())),
+        true => Err(ResultsError::Empty(path.to_owned())),
         false => Ok(files),
     }
+}
+
+/// A run's path below the folder, without suffix. For a single file, `folder` is the file itself.
+pub fn run_name(folder: &Path, file: &Path) -> String {
+    let below = file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty());
+    let name = below.unwrap_or(file).to_string_lossy().into_owned();
+    name.trim_end_matches(SUFFIX).to_owned()
 }
 
 /// The folder that the user set for this process.
@@ -115,7 +122,7 @@ mod tests {
     #[test]
     fn runs_of_a_folder_are_read_in_order_and_a_bad_one_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(read_runs(folder.path()), Err(StoreError::Empty(_))));
+        assert!(matches!(read_runs(folder.path()), Err(ResultsError::Empty(_))));
         for id in ["b/002-x", "001-y"] {
             let path = folder.path().join(id);
             let parent = path.parent().unwrap();

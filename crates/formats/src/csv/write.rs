@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use csv::{Terminator, Writer, WriterBuilder};
-use frames::{Cells, Column};
+use results::{Cells, Column};
 
 use crate::sink::{ExportError, Sink};
 

@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 
 use model::{MANIFEST_SCHEMA, Manifest};
 
-use crate::error::StoreError;
+use crate::error::ResultsError;
 
 /// Name of the manifest in the folder of an experiment.
 pub const FILE: &str = "experiment.json";
 
 /// Reads a folder's manifest, if it has one. Fails, with the place, when it cannot be read.
-pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
+pub fn read(folder: &Path) -> Result<Option<Manifest>, ResultsError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(StoreError::io(path)(error)),
+        Err(error) => return Err(ResultsError::io(path)(error)),
     };
     parse(&text, path).map(Some)
 }
 
 /// Parses a manifest of this path. Fails with the place, or when its schema is newer.
-pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
+pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, ResultsError> {
     #[derive(serde::Deserialize)]
     struct Schema {
         schema: u32,
     }
-    let refused = |why: String| StoreError::Refused(format!("{}: {why}", path.display()));
+    let refused = |why: String| ResultsError::Refused(format!("{}: {why}", path.display()));
     let none = |error| refused(format!("not the manifest of an experiment: {error}"));
     // Checked first: a newer manifest may lack fields of this schema.
     let Schema { schema } = serde_json::from_slice(bytes).map_err(none)?;
@@ -41,7 +41,7 @@ pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
 }
 
 /// Writes a manifest atomically. Fails when the folder cannot be created or written.
-pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StoreError> {
+pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), ResultsError> {
     let path = folder.join(FILE);
     let write = || -> io::Result<()> {
         fs::create_dir_all(folder)?;
@@ -49,7 +49,7 @@ pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StoreError> {
         text.push(b'\n');
         keep::out_file::write_whole(&path, &text)
     };
-    write().map_err(StoreError::io(&path))
+    write().map_err(ResultsError::io(&path))
 }
 
 #[cfg(test)]

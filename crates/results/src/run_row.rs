@@ -8,13 +8,13 @@ use blake3::Hasher;
 use model::histogram::HistogramError;
 use model::{Delivered, End, EndStatus, Header, Measure, RunError, RunFault, Spec};
 use serde::Serialize;
-use store::StoreError;
 
 use crate::batch::Declared;
 use crate::checksum::whole;
 use crate::chunk::{Chunk, Fault};
 use crate::column::Source::{Flag, Number, OptionalCount, OptionalSmall, Text, Time};
 use crate::column::{Cells, Column, Source};
+use crate::error::ResultsError;
 
 /// The columns of runs before the levels of an experiment.
 const BEFORE_LEVELS: &Declared<RunRow> = &[
@@ -85,7 +85,7 @@ impl RunRow {
         Self { number, path, levels, ..Self::default() }
     }
 
-    pub(crate) fn add(&mut self, chunk: &mut Chunk) -> Result<(), StoreError> {
+    pub(crate) fn add(&mut self, chunk: &mut Chunk) -> Result<(), ResultsError> {
         if self.end.is_some() && chunk.lines > 0 {
             return Err(self.wrong(Fault::Line(RunError { line: 1, fault: RunFault::AfterEnd })));
         }
@@ -102,10 +102,10 @@ impl RunRow {
     }
 
     /// The error of a fault in the next chunk, with its line number in the file.
-    pub(crate) fn wrong(&self, fault: Fault) -> StoreError {
+    pub(crate) fn wrong(&self, fault: Fault) -> ResultsError {
         let path = self.path.clone();
         let mut source = match fault {
-            Fault::Io(error) => return StoreError::Io(path, error),
+            Fault::Io(error) => return ResultsError::Io(path, error),
             Fault::Line(error) => error,
         };
         // After the end, only the first line matters.
@@ -114,7 +114,7 @@ impl RunRow {
             source = RunError { line: 1, fault: RunFault::AfterEnd };
         }
         source.line += self.lines;
-        StoreError::Run(path, source)
+        ResultsError::Run(path, source)
     }
 
     /// The run's name; empty if the file was truncated before it.

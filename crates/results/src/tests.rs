@@ -5,10 +5,9 @@ use std::fs;
 
 use model::{CounterSet, EndStatus, Line, Run, RunEncoder, RunError, RunFault};
 use proptest::prelude::*;
-use store::manifest;
-use store::results::SUFFIX;
 
-use crate::{Cells, Column, Frame, LoadError, RunFiles, Table, load};
+use crate::run_files::SUFFIX;
+use crate::{Cells, Column, Frame, LoadError, RunFiles, Table, load, manifest};
 
 /// What stays absent.
 const ABSENT: &str = "-";
@@ -369,5 +368,5 @@ fn a_folder_has_its_levels_and_whoever_asks_can_stop() {
     assert_eq!(columns[at + 1].name, "level_alone");
     assert!(matches!(load(&files, || false), Err(LoadError::Stopped)));
     let none = RunFiles::find(&[paths[0].join("none")]);
-    assert!(matches!(none, Err(LoadError::Store(_))));
+    assert!(matches!(none, Err(LoadError::Results(_))));
 }

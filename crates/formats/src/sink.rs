@@ -2,8 +2,8 @@
 
 use std::io;
 
-use frames::{Column, LoadError};
 use parquet::errors::ParquetError;
+use results::{Column, LoadError};
 
 /// Receives the rows of one table; fails when they cannot be written.
 pub trait Sink {

@@ -1,9 +1,9 @@
-//! Observations as a table, from runs or other programs.
+//! Observations of runs or other programs as a table.
 
 use std::collections::BTreeSet;
 
 use analysis::{Dataset, Trial, Values};
-use frames::{Cells, Column};
+use results::{Cells, Column};
 
 use crate::sink::{ExportError, Sink};
 

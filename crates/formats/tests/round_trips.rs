@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use analysis::{
     CommandTimes, Dataset, Direction, Ending, Factor, Response, Standing, Trial, Values,
 };
-use exchange::CsvFile;
+use formats::CsvFile;
 use formats::{Options, dataset};
 use formats::{go, hyperfine};
 use model::{Observation, Run, WorkEnd};
@@ -164,7 +164,7 @@ fn to_go(set: &Dataset) -> String {
 
 fn to_csv(set: &Dataset) -> String {
     let mut out = Vec::new();
-    exchange::observed(set, |columns| Ok(Box::new(CsvFile::new(columns, &mut out)?)))
+    formats::observed(set, |columns| Ok(Box::new(CsvFile::new(columns, &mut out)?)))
         .expect("it is in memory");
     String::from_utf8(out).expect("it is text")
 }
