@@ -12,8 +12,9 @@ use fxprof_processed_profile::{
 
 use crate::Area;
 use crate::CallStacks;
+use crate::part::Part;
 use crate::profile::Profile;
-use crate::sampled::{Part, SampledProfile};
+use crate::sampled::SampledProfile;
 use crate::thread_times::ThreadTimes;
 
 /// The counts of a run by call stack and interval, as JSON. Times are those of the run.
@@ -140,8 +141,8 @@ fn color(area: Area) -> CategoryColor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::thread_times::ThreadSpan;
     use crate::profile::tests::profile;
+    use crate::thread_times::ThreadSpan;
 
     #[test]
     fn a_wait_is_as_many_samples_as_it_is_long() {
@@ -158,7 +159,7 @@ mod tests {
             samples: vec![(10, 2), (20, 3)],
         };
         assert_eq!(thread.range_ns(), (0, 68));
-        // Of the first wait there would have been no sample, and of both together three.
+        // The first wait is too short for a sample, and both together are three.
         let expected = [(10, Some(2), 10, 1), (20, Some(3), 10, 1), (40, Some(1), 0, 3)];
         assert_eq!(samples(&thread, 10), expected);
     }

@@ -25,6 +25,7 @@ mod inlined;
 mod kinds;
 mod last_write;
 mod memory;
+mod part;
 #[expect(dead_code, reason = "the rest is for the plugin")]
 #[path = "../../profile-plugin/src/plan.rs"]
 mod plan;
@@ -64,6 +65,7 @@ pub use function_changes::{FunctionChange, FunctionChanges, SmallestSeen};
 pub use guest_trace::GuestTrace;
 pub use last_write::LastWrite;
 pub use memory::{FunctionPrice, TaskPrice};
+pub use part::Part;
 pub use pprof::pprof;
 pub use prices::Prices;
 pub use profile::{AreaCounts, Death, Profile, ProfileError, Selection};
@@ -73,7 +75,7 @@ pub use recording::Recording;
 pub use responses::{Response, Responses};
 pub use run_paths::RunPaths;
 pub use run_profile::RunProfile;
-pub use sampled::{Origin, Part, SampledProfile, StackTree, TaskTime, Wait};
+pub use sampled::{Origin, SampledProfile, StackTree, TaskTime, Wait};
 pub use schedule::{sampled_schedule, schedule};
 pub use scheduler_functions::only_schedules;
 pub use symbols::{Symbols, SymbolsError};

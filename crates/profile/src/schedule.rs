@@ -4,8 +4,9 @@
 
 use serde::Serialize;
 
+use crate::part::Part;
 use crate::profile::Profile;
-use crate::sampled::{Part, SampledProfile};
+use crate::sampled::SampledProfile;
 use crate::tasks::State;
 
 /// The groups of rows.

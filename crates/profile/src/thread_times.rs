@@ -1,6 +1,6 @@
 //! What each thread of a program on this machine did when, for programs that draw time.
 
-use crate::sampled::Part;
+use crate::part::Part;
 
 /// What one thread did when. Times are in ns from the first of all threads on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -385,7 +385,12 @@ fn files_for_viewers_of_time_have_each_thread_without_gaps() {
         wanted.map(|it| it["dur"].as_f64().unwrap() * 1e3).sum()
     };
     let is_wait = |name: &str| name != "executes" && name != "waits for CPU";
-    assert_near(of(&|name| name == "executes"), profile["on_cpu_ns"].as_f64().unwrap(), 1e-6, "on CPU");
+    assert_near(
+        of(&|name| name == "executes"),
+        profile["on_cpu_ns"].as_f64().unwrap(),
+        1e-6,
+        "on CPU",
+    );
     assert_near(of(&is_wait), profile["waits_ns"].as_f64().unwrap(), 1e-6, "waits");
     assert!(of(&is_wait) >= 2e8, "it sleeps");
 
@@ -457,7 +462,7 @@ fn wrong_and_stopped_commands_end_in_words_and_leave_nothing() {
     let run = |words: &str| fixture.finish(fixture.thrashlab(words));
     run("profile").expect(2, &["RUN"]);
     run("profile -- /nowhere/program").expect(3, &["/nowhere/program", "No such file"]);
-    run("profile --firefox f.json -- true").expect(2, &["--firefox", "COMMAND"]);
+    run("profile --ctf folder -- true").expect(2, &["--ctf", "COMMAND"]);
     assert_says(&run("profile -- false"), &["the command ended with exit status: 1"]);
     let mut running = fixture.start(fixture.thrashlab("profile -- sleep 1000"));
     let pid = running.pid();
