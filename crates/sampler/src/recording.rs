@@ -19,7 +19,7 @@ const ROUND: Duration = Duration::from_millis(20);
 const RING_PAGES: usize = 2048;
 const LEAST_RING_PAGES: usize = 8;
 /// Call stacks of waits a second, at most, of a thread on a CPU, unless fewer suffice.
-pub const SWITCHES_HZ: u64 = 1_999;
+pub const SWITCHES_HZ: u64 = 10_000;
 /// What of each stack is copied.
 const STACK_BYTES: u32 = 16 << 10;
 
