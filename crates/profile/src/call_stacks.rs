@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::Area;
+use crate::scheduler_functions::only_schedules;
 
 /// Call stacks by number. Callers have smaller numbers than those that they call.
 pub trait CallStacks {
@@ -35,6 +36,12 @@ pub trait CallStacks {
     /// The callers of a call stack, the nearest first.
     fn callers(&self, node: u32) -> impl Iterator<Item = u32> {
         self.path(node).skip(1)
+    }
+
+    /// The functions of a call stack without those that only wait, the innermost first.
+    fn waits_in(&self, node: u32) -> Vec<String> {
+        let names = self.path(node).map(|node| self.name(node));
+        names.skip_while(|name| only_schedules(name)).map(str::to_owned).collect()
     }
 
     /// The counts of each call stack and all that continue it.

@@ -13,7 +13,6 @@ use crate::Area;
 use crate::CallStacks;
 use crate::profile::Profile;
 use crate::responses::Response;
-use crate::scheduler_functions::only_schedules;
 use crate::tasks::{State, Woken};
 
 /// Tasks that wait for tasks that wait, at most.
@@ -146,17 +145,11 @@ impl Profile {
             }
             State::Waits { node, woken } => {
                 let ended_by = woken.map(|woken| self.ending(woken.node));
-                (Doing::Waits, node.map(|node| self.waiting(node)).unwrap_or_default(), ended_by)
+                (Doing::Waits, node.map(|node| self.waits_in(node)).unwrap_or_default(), ended_by)
             }
         };
         let task = self.task_name(part.task, part.to_ns);
         Segment { from_ns, to_ns, task, doing, whereabouts, ended_by }
-    }
-
-    /// The functions of a call stack without those that only wait, the innermost first.
-    pub(crate) fn waiting(&self, node: u32) -> Vec<String> {
-        let names = self.path(node).map(|node| self.name(node));
-        names.skip_while(|name| only_schedules(name)).map(str::to_owned).collect()
     }
 
     /// The first function of an interrupt that says what it is for.

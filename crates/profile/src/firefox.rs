@@ -71,20 +71,18 @@ pub fn sampled_firefox(
         out.set_thread_name(thread, &of.name);
         out.set_thread_end_time(thread, at(last_ns));
         out.set_thread_samples_weight_type(thread, WeightType::Samples);
-        let mut stacks = HashMap::new();
+        let mut stacks: HashMap<u32, StackHandle> = HashMap::new();
         for (at_ns, node, cpu_ns, weight) in samples(of, sample_ns) {
-            let mut handle = None;
-            if let Some(node) = node {
-                let mut path: Vec<u32> = profile.path(node).collect();
-                while let Some(node) = path.pop() {
-                    let made = |out: &mut Firefox| {
-                        let category = categories[profile.area(node) as usize];
-                        stack(out, thread, handle, profile.name(node), category)
-                    };
-                    handle = Some(*stacks.entry(node).or_insert_with(|| made(&mut out)));
-                }
-            }
-            out.add_sample(thread, at(at_ns), handle, CpuDelta::from_nanos(cpu_ns), weight);
+            let mut path: Vec<u32> =
+                node.map_or_else(Vec::new, |node| profile.path(node).collect());
+            path.reverse();
+            let found = path.iter().fold(None, |caller, node| {
+                let category = categories[profile.area(*node) as usize];
+                let name = profile.name(*node);
+                let new = || stack(&mut out, thread, caller, name, category);
+                Some(*stacks.entry(*node).or_insert_with(new))
+            });
+            out.add_sample(thread, at(at_ns), found, CpuDelta::from_nanos(cpu_ns), weight);
         }
     }
     serde_json::to_vec(&out)

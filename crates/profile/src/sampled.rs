@@ -224,12 +224,6 @@ impl SampledProfile {
         waits
     }
 
-    /// The functions in which a thread waits that left its CPU at a call stack, the innermost first.
-    pub(crate) fn waits_in(&self, node: u32) -> Vec<String> {
-        let names = self.path(node).map(|node| self.name(node));
-        names.skip_while(|name| only_schedules(name)).map(str::to_owned).collect()
-    }
-
     /// The function that waits.
     fn waiting(&self, node: u32) -> &str {
         let is_scheduler = |node: &u32| only_schedules(self.name(*node));

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use crate::call_stacks::CallStacks;
 use crate::part::Part;
 use crate::profile::Profile;
 use crate::sampled::SampledProfile;
@@ -63,6 +64,12 @@ fn named(kind: &str, pid: u32, tid: u64, name: String) -> TraceEvent {
     TraceEvent { name: kind.to_owned(), ph: 'M', ts: 0.0, dur: None, pid, tid, args }
 }
 
+/// What a wait from a call stack on is called, and in which functions it is.
+fn waits(stacks: &impl CallStacks, node: Option<u32>) -> (String, Vec<String>) {
+    let stack = node.map(|node| stacks.waits_in(node)).unwrap_or_default();
+    (stack.first().cloned().unwrap_or_else(|| "waits".to_owned()), stack)
+}
+
 /// What each virtual CPU and each task did from the start to the end of a run, as JSON. Fails as
 /// serializing does.
 pub fn schedule(profile: &Profile) -> serde_json::Result<Vec<u8>> {
@@ -86,10 +93,7 @@ pub fn schedule(profile: &Profile) -> serde_json::Result<Vec<u8>> {
                     ("executes".to_owned(), Vec::new())
                 }
                 State::Ready { .. } => ("waits for CPU".to_owned(), Vec::new()),
-                State::Waits { node, .. } => {
-                    let stack = node.map(|node| profile.waiting(node)).unwrap_or_default();
-                    (stack.first().cloned().unwrap_or_else(|| "waits".to_owned()), stack)
-                }
+                State::Waits { node, .. } => waits(profile, node),
             };
             events.push(lasting(what, times_ns, (TASKS, row), stack));
         }
@@ -114,10 +118,7 @@ pub fn sampled_schedule(profile: &SampledProfile, observed: &str) -> serde_json:
             let (what, stack) = match span.part {
                 Part::OnCpu => ("executes".to_owned(), Vec::new()),
                 Part::WaitsForCpu => ("waits for CPU".to_owned(), Vec::new()),
-                Part::Waits | Part::Faults => {
-                    let stack = span.node.map(|node| profile.waits_in(node)).unwrap_or_default();
-                    (stack.first().cloned().unwrap_or_else(|| "waits".to_owned()), stack)
-                }
+                Part::Waits | Part::Faults => waits(profile, span.node),
             };
             events.push(lasting(what, [span.from_ns, span.to_ns], (TASKS, row), stack));
         }

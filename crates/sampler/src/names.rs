@@ -6,14 +6,12 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::sync::{Arc, OnceLock};
 
-use profile::{
-    Area, Part, ProgramFile, SampledProfile, StackTree, TaskTime, ThreadSpan, ThreadTimes,
-};
+use profile::{Area, Part, ProgramFile, SampledProfile, StackTree, TaskTime, ThreadTimes};
 
 use crate::faults::FaultSamples;
 use crate::modules::program_bytes;
 use crate::stacks::{Frame, NOTHING, Stacks};
-use crate::threads::{Thread, Times};
+use crate::threads::Thread;
 use crate::waits::divided;
 
 const KERNEL_NAME: &str = "[kernel]";
@@ -243,34 +241,27 @@ pub(crate) fn named(
     profile
 }
 
-/// What threads did when, if that was kept, with the call stacks of the profile.
+/// What threads did when, if that was kept, from the first of all times on and with the call stacks of the
+/// profile.
 fn thread_times(threads: &[Thread], nodes: &[u32]) -> Vec<ThreadTimes> {
     let kept = || threads.iter().filter_map(|thread| Some((thread, thread.times.as_ref()?)));
-    let first = |it: &Times| {
-        let span = it.spans.first().map(|it| it.0);
-        let sample = it.samples.first().map(|it| it.0);
-        span.into_iter().chain(sample).min()
+    let first = |it: &ThreadTimes| {
+        let span = it.spans.first().map(|it| it.from_ns);
+        span.into_iter().chain(it.samples.first().map(|it| it.0)).min()
     };
     let origin_ns = kept().filter_map(|(_, it)| first(it)).min().unwrap_or(0);
     let node = |stack: u32| nodes[stack as usize];
-    let times = |(thread, it): (&Thread, &Times)| ThreadTimes {
-        name: thread.name.to_string(),
-        tid: it.tid.cast_unsigned(),
-        spans: it
-            .spans
-            .iter()
-            .map(|(from_ns, to_ns, part, stack)| ThreadSpan {
-                from_ns: from_ns.saturating_sub(origin_ns),
-                to_ns: to_ns.saturating_sub(origin_ns),
-                part: *part,
-                node: stack.map(node),
-            })
-            .collect(),
-        samples: it
-            .samples
-            .iter()
-            .map(|(at, stack)| (at.saturating_sub(origin_ns), node(*stack)))
-            .collect(),
+    let times = |(thread, it): (&Thread, &ThreadTimes)| {
+        let mut times = ThreadTimes { name: thread.name.to_string(), ..it.clone() };
+        for span in &mut times.spans {
+            span.from_ns = span.from_ns.saturating_sub(origin_ns);
+            span.to_ns = span.to_ns.saturating_sub(origin_ns);
+            span.node = span.node.map(node);
+        }
+        for (at_ns, stack) in &mut times.samples {
+            (*at_ns, *stack) = (at_ns.saturating_sub(origin_ns), node(*stack));
+        }
+        times
     };
     let mut all: Vec<ThreadTimes> =
         kept().filter(|(_, it)| first(it).is_some()).map(times).collect();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use profile::Part;
+use profile::{Part, ThreadSpan, ThreadTimes};
 
 use crate::waits::Waits;
 
@@ -19,16 +19,6 @@ enum State {
         since_ns: u64,
         could_run: bool,
     },
-}
-
-/// What a thread did when, by the clock of the records.
-#[derive(Debug)]
-pub(crate) struct Times {
-    pub(crate) tid: i32,
-    /// From when until when it did what, and the call stack at which it left its CPU.
-    pub(crate) spans: Vec<(u64, u64, Part, Option<u32>)>,
-    /// When it was sampled, and the call stack.
-    pub(crate) samples: Vec<(u64, u32)>,
 }
 
 /// A thread.
@@ -47,8 +37,8 @@ pub(crate) struct Thread {
     pub(crate) left_at: Option<(u32, u64)>,
     /// The times that it was off its CPU, and could not run, or could.
     pub(crate) off: [Waits; 2],
-    /// What it did when, if that is kept.
-    pub(crate) times: Option<Times>,
+    /// What it did when, if that is kept, by the clock of the records.
+    pub(crate) times: Option<ThreadTimes>,
 }
 
 impl Thread {
@@ -75,13 +65,15 @@ impl Thread {
 
     /// Keeps what it does when.
     pub(crate) fn keeping_times(mut self, tid: i32) -> Self {
-        self.times = Some(Times { tid, spans: Vec::new(), samples: Vec::new() });
+        let (name, tid) = (self.name.to_string(), tid.cast_unsigned());
+        self.times = Some(ThreadTimes { name, tid, spans: Vec::new(), samples: Vec::new() });
         self
     }
 
-    fn keep(&mut self, span: (u64, u64, Part, Option<u32>)) {
-        if let Some(times) = self.times.as_mut().filter(|_| span.0 < span.1) {
-            times.spans.push(span);
+    fn keep(&mut self, from_ns: u64, to_ns: u64, part: Part) {
+        let node = self.left_at.map(|(stack, _)| stack).filter(|_| part != Part::OnCpu);
+        if let Some(times) = self.times.as_mut().filter(|_| from_ns < to_ns) {
+            times.spans.push(ThreadSpan { from_ns, to_ns, part, node });
         }
     }
 
@@ -92,7 +84,7 @@ impl Thread {
             let sum = if could_run { &mut self.waits_for_cpu_ns } else { &mut self.waits_ns };
             *sum += ns;
             let part = if could_run { Part::WaitsForCpu } else { Part::Waits };
-            self.keep((since_ns, at_ns, part, self.left_at.map(|(stack, _)| stack)));
+            self.keep(since_ns, at_ns, part);
             self.off[usize::from(could_run)].add(ns, self.left_at.take());
         }
         if !matches!(self.state, State::OnCpu { .. }) {
@@ -104,7 +96,7 @@ impl Thread {
     pub(crate) fn leaves(&mut self, at_ns: u64, could_run: bool) {
         if let State::OnCpu { since_ns } = self.state {
             self.on_cpu_ns += at_ns.saturating_sub(since_ns);
-            self.keep((since_ns, at_ns, Part::OnCpu, None));
+            self.keep(since_ns, at_ns, Part::OnCpu);
         }
         self.state = State::Off { since_ns: at_ns, could_run };
     }
