@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use model::units::format_duration;
 use profile::{Difference, Part, SampledProfile};
 use report::lost_records;
-use sampler::{Options, SWITCHES_HZ, profile_command};
+use sampler::{KnownFiles, Options, SWITCHES_HZ, profile_command};
 use stats::randomised_blocks;
 
 use crate::by_function::if_possible;
@@ -65,7 +65,8 @@ fn blocks(
     };
     let enough = (fewest + MORE_BLOCKS).min(MOST_BLOCKS);
     // It says how many samples a second are needed, and is not counted: its place is not random.
-    let tried = observed(&commands[0], LEAST_HZ, waiter)?;
+    let mut files = KnownFiles::default();
+    let tried = observed(&commands[0], LEAST_HZ, &mut files, waiter)?;
     let block = Duration::from_nanos(2 * tried.elapsed_ns);
     if block * fewest as u32 > most {
         let needed = format_duration((block * fewest as u32).as_nanos() as u64);
@@ -89,7 +90,8 @@ fn blocks(
             return Err(Failure::NotMeasured(anyhow!("the commands take too long for it")));
         }
         let is_second_first = order[0] == 1;
-        let run = |command: usize| observed(&commands[command], frequency_hz, waiter);
+        let mut run =
+            |command: usize| observed(&commands[command], frequency_hz, &mut files, waiter);
         blocks.push(match is_second_first {
             false => [run(0)?, run(1)?],
             true => {
@@ -110,14 +112,19 @@ fn frequency_hz(profile: &SampledProfile) -> u64 {
 }
 
 /// A repetition; its output goes nowhere, as where it is timed.
-fn observed(words: &[String], frequency_hz: u64, waiter: &Waiter) -> Result<SampledProfile> {
+fn observed(
+    words: &[String],
+    frequency_hz: u64,
+    files: &mut KnownFiles,
+    waiter: &Waiter,
+) -> Result<SampledProfile> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let stopped = || waiter.stop_requested();
     let options =
         Options { frequency_hz, switches_hz: Some(SWITCHES_HZ), faults: None, with_times: false };
-    let (profile, status) = profile_command(&mut command, options, &stopped)
+    let (profile, status) = profile_command(&mut command, options, files, &stopped)
         .map_err(|error| Failure::NotMeasured(error.into()))?;
     if stopped() {
         return Err(Failure::Interrupted);

@@ -34,7 +34,7 @@ impl Inlined {
         };
         let section = |id: SectionId| {
             let bytes = file.section_by_name(id.name()).and_then(|it| it.uncompressed_data().ok());
-            let bytes: Arc<[u8]> = Arc::from(bytes.unwrap_or_default().into_owned());
+            let bytes: Arc<[u8]> = Arc::from(&*bytes.unwrap_or_default());
             Ok::<_, gimli::Error>(EndianArcSlice::new(bytes, endian))
         };
         let units = addr2line::Context::from_dwarf(Dwarf::load(section).ok()?).ok()?;

@@ -11,6 +11,7 @@ use profile::SampledProfile;
 use sys::perf_rings::Observed;
 use sys::process::{signal_group, spawn_bound};
 
+use crate::names::KnownFiles;
 use crate::recording::{Options, Recording, SamplerError};
 use crate::running::RunningProcess;
 
@@ -18,11 +19,12 @@ use crate::running::RunningProcess;
 const TRIES: usize = 5;
 
 /// Starts a command in a process group of its own, and observes it and all that it starts until it
-/// ends. It dies with this process, and its group is killed when `stopped` is true. Fails where the
-/// kernel does not permit it, and where the command cannot be started.
+/// ends. It dies with this process, and its group is killed when `stopped` is true. Files are read unless they
+/// are known. Fails where the kernel does not permit it, and where the command cannot be started.
 pub fn profile_command(
     command: &mut Command,
     options: Options,
+    files: &mut KnownFiles,
     stopped: &dyn Fn() -> bool,
 ) -> Result<(SampledProfile, ExitStatus), SamplerError> {
     let mut recording = Recording::of(&Observed::Children, options)?;
@@ -38,7 +40,7 @@ pub fn profile_command(
             signal_group(child.id(), libc::SIGKILL)?;
         }
     };
-    Ok((recording.finish()?, status))
+    Ok((recording.finish(files)?, status))
 }
 
 /// A recording of all processes that the thread which begins it starts from then on, of each from its first
@@ -74,7 +76,7 @@ impl ChildRecording {
         self.is_over.store(true, Ordering::Relaxed);
         let recording = self.thread.take().and_then(|thread| thread.join().ok());
         let died = || io::Error::other("the thread that takes the records died");
-        recording.ok_or_else(died)?.finish_without(but)
+        recording.ok_or_else(died)?.finish_without(but, &mut KnownFiles::default())
     }
 }
 
@@ -95,7 +97,7 @@ pub fn profile_processes(
     }
     let mut threads = processes.iter().flat_map(|process| &process.threads);
     let first = threads.next().map(|(_, name, _)| name.clone());
-    let mut profile = recording.finish()?;
+    let mut profile = recording.finish(&mut KnownFiles::default())?;
     let (all, unread) = (pids.len(), pids.len() - processes.len());
     if unread > 0 {
         let what = "which have ended or may not be read by this user";

@@ -23,6 +23,7 @@ mod waits;
 mod watched;
 
 pub use command::{ChildRecording, profile_command, profile_processes};
+pub use names::KnownFiles;
 pub use perf_data::{PerfRecording, read_perf_data};
 pub use recording::{Options, SWITCHES_HZ, SamplerError};
 pub use switches::ResponseRecording;

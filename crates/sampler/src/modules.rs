@@ -3,36 +3,39 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 use framehop::{ExplicitModuleSectionInfo, Module};
-use object::{Object, ObjectSection, ObjectSegment};
+use object::{Object, ObjectSection, ObjectSegment, ReadCache};
 
 /// A larger file is not read.
 const MOST_PROGRAM_BYTES: u64 = 4 << 30;
+/// Code of the beginning of a program before it calls its first function.
+const START_BYTES: u64 = 64;
 
 /// Bytes of a section of a file that is read once for all processes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Section {
-    file: Arc<Vec<u8>>,
-    range: Range<usize>,
-}
-
-impl Deref for Section {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        self.file.get(self.range.clone()).unwrap_or_default()
-    }
-}
+pub(crate) type Section = Arc<[u8]>;
 
 /// The unwinding tables of a file.
 struct Tables {
     sections: ExplicitModuleSectionInfo<Section>,
     /// Where the bytes from an offset on, so many, are in memory.
     segments: Vec<(u64, u64, u64)>,
+    /// Where a program, or the loader of one, begins.
+    entry: u64,
+}
+
+impl Tables {
+    /// The address in the file of the beginning of a part that is mapped.
+    fn start(&self, mapped: &Mapped) -> Option<u64> {
+        // A mapping begins at a page, a segment anywhere in it.
+        let is_here =
+            |(at, size, _): &&(u64, u64, u64)| (at & !0xfff..at + size).contains(&mapped.offset);
+        let (at, _, address) = self.segments.iter().rfind(is_here)?;
+        Some(address.wrapping_add(mapped.offset.wrapping_sub(*at)))
+    }
 }
 
 /// All files, by path, each read once.
@@ -56,46 +59,56 @@ impl Files {
     pub(crate) fn module(&mut self, mapped: &Mapped) -> Option<Module<Section>> {
         let path: &str = &mapped.path;
         let tables = self.known.entry(path.to_owned()).or_insert_with(|| tables(path)).as_ref()?;
-        // A mapping begins at a page, a segment anywhere in it.
-        let is_here =
-            |(at, size, _): &&(u64, u64, u64)| (at & !0xfff..at + size).contains(&mapped.offset);
-        let (at, _, address) = tables.segments.iter().rfind(is_here)?;
-        let start = address.wrapping_add(mapped.offset.wrapping_sub(*at));
-        let base = mapped.addresses.start.wrapping_sub(start);
+        let base = mapped.addresses.start.wrapping_sub(tables.start(mapped)?);
         let name = path.to_owned();
         Some(Module::new(name, mapped.addresses.clone(), base, tables.sections.clone()))
     }
+
+    /// Whether an address in a part of a file is where a program begins: nothing has called what is there,
+    /// whatever the tables say. Those of the dynamic loader of Debian say nothing.
+    pub(crate) fn begins_at(&self, mapped: &Mapped, address: u64) -> bool {
+        let known = self.known.get(&*mapped.path).and_then(Option::as_ref);
+        let place = known.and_then(|tables| {
+            let distance = address.checked_sub(mapped.addresses.start)?;
+            Some((tables.start(mapped)?.wrapping_add(distance), tables.entry))
+        });
+        place.is_some_and(|(at, entry)| at.wrapping_sub(entry) < START_BYTES)
+    }
 }
 
-/// The bytes of a program's file: none for anything but a file of a usual size. A recording that others made may
+/// A program's file, to be read: none for anything but a file of a usual size. A recording that others made may
 /// name anything.
-pub(crate) fn program_bytes(path: &str) -> Option<Vec<u8>> {
+fn open(path: &str) -> Option<fs::File> {
     let open = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let mut file = open.ok()?;
+    let file = open.ok()?;
     let about = file.metadata().ok()?;
-    if !about.is_file() || about.len() > MOST_PROGRAM_BYTES {
-        return None;
-    }
+    (about.is_file() && about.len() <= MOST_PROGRAM_BYTES).then_some(file)
+}
+
+/// The bytes of a program's file.
+pub(crate) fn program_bytes(path: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
+    open(path)?.read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
+/// A program's file of which only what is wanted is read: most of a large one is DWARF.
+pub(crate) fn program_parts(path: &str) -> Option<ReadCache<fs::File>> {
+    open(path).map(ReadCache::new)
+}
+
 fn tables(path: &str) -> Option<Tables> {
-    let bytes = Arc::new(program_bytes(path)?);
-    let file = object::File::parse(&**bytes).ok()?;
-    let segment = |it: object::Segment<'_, '_>| {
+    let parts = program_parts(path)?;
+    let file = object::File::parse(&parts).ok()?;
+    let segment = |it: object::Segment<'_, '_, _>| {
         let (offset, size_bytes) = it.file_range();
         (offset, size_bytes, it.address())
     };
     let segments = file.segments().map(segment).collect();
     let found = |name: &str| {
         let section = file.section_by_name(name)?;
-        let (offset, size) = section.file_range()?;
-        let range =
-            usize::try_from(offset).ok()?..usize::try_from(offset.checked_add(size)?).ok()?;
         let addresses = section.address()..section.address().checked_add(section.size())?;
-        Some((addresses, Section { file: Arc::clone(&bytes), range }))
+        Some((addresses, Section::from(section.data().ok()?)))
     };
     let [text, frames, index, got] = [".text", ".eh_frame", ".eh_frame_hdr", ".got"].map(found);
     let sections = ExplicitModuleSectionInfo {
@@ -109,5 +122,5 @@ fn tables(path: &str) -> Option<Tables> {
         debug_frame: found(".debug_frame").map(|it| it.1),
         ..ExplicitModuleSectionInfo::default()
     };
-    Some(Tables { sections, segments })
+    Some(Tables { sections, segments, entry: file.entry() })
 }

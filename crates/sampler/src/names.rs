@@ -37,16 +37,43 @@ pub(crate) struct Changed {
     pub(crate) is_other_machine: bool,
 }
 
+/// The functions of files, which several profiles share: large ones take a second to read. A file that has
+/// changed is read again.
+#[derive(Debug, Default)]
+pub struct KnownFiles {
+    files: HashMap<Arc<str>, (Option<FileVersion>, ProgramFile)>,
+}
+
+/// Device, inode, size in bytes, and the time of the last change in s and ns.
+type FileVersion = (u64, u64, u64, i64, i64);
+
+impl KnownFiles {
+    /// Reads a file unless it is known as it is now.
+    fn read(&mut self, path: &Arc<str>) {
+        let about = fs::metadata(&**path).ok();
+        let version = about.map(|it| (it.dev(), it.ino(), it.size(), it.mtime(), it.mtime_nsec()));
+        if self.files.get(path).is_none_or(|known| known.0 != version) {
+            let file = ProgramFile::find(path, &program_bytes);
+            self.files.insert(Arc::clone(path), (version, file));
+        }
+    }
+
+    fn get(&self, path: &str) -> Option<&ProgramFile> {
+        self.files.get(path).map(|known| &known.1)
+    }
+}
+
 /// Names of addresses.
-#[derive(Default)]
-struct Names {
+struct Names<'a> {
     changed: Changed,
-    files: HashMap<Arc<str>, ProgramFile>,
+    files: &'a mut KnownFiles,
+    /// Files that were looked at for this profile.
+    read: HashSet<Arc<str>>,
     /// The functions that compilers at run time have listed, by process (`/tmp/perf-PID.map`).
     maps: HashMap<i32, Vec<(u64, u64, String)>>,
 }
 
-impl Names {
+impl Names<'_> {
     /// The functions that are inlined at a place whose name is known, the outermost first.
     fn inlined(&self, frame: &Frame) -> Vec<String> {
         let Frame::File(path, offset) = frame else { return Vec::new() };
@@ -75,9 +102,10 @@ impl Names {
                 if self.changed.files.contains(&**path) {
                     return format!("[{short}]");
                 }
-                let read = |path: &str| program_bytes(path);
-                let file = self.files.entry(Arc::clone(path));
-                match file.or_insert_with(|| ProgramFile::find(path, &read)).symbol(*offset) {
+                if self.read.insert(Arc::clone(path)) {
+                    self.files.read(path);
+                }
+                match self.files.get(path).and_then(|file| file.symbol(*offset)) {
                     Some(name) => format!("{name} [{short}]"),
                     None => format!("[{short}]"),
                 }
@@ -191,6 +219,7 @@ pub(crate) fn named(
     threads: &[Thread],
     weight: &Weight,
     changed: Changed,
+    files: &mut KnownFiles,
 ) -> SampledProfile {
     let mut times = Vec::new();
     let mut tasks: BTreeMap<&str, TaskTime> = BTreeMap::new();
@@ -231,7 +260,7 @@ pub(crate) fn named(
     times.sort_unstable();
     let mut tasks: Vec<TaskTime> = tasks.into_values().collect();
     tasks.sort_by_key(|task| std::cmp::Reverse(task.on_cpu_ns));
-    let (tree, nodes) = tree(&stacks, changed);
+    let (tree, nodes) = tree(&stacks, changed, files);
     let times =
         times.into_iter().map(|(stack, part, ns, seen)| (nodes[stack as usize], part, ns, seen));
     let mut profile = SampledProfile::new(tree, times);
@@ -270,8 +299,8 @@ fn thread_times(threads: &[Thread], nodes: &[u32]) -> Vec<ThreadTimes> {
 }
 
 /// The call stacks with names; several places of a function are one.
-fn tree(stacks: &Stacks, changed: Changed) -> (StackTree, Vec<u32>) {
-    let mut names = Names { changed, ..Names::default() };
+fn tree(stacks: &Stacks, changed: Changed, files: &mut KnownFiles) -> (StackTree, Vec<u32>) {
+    let mut names = Names { changed, files, read: HashSet::new(), maps: HashMap::new() };
     let mut tree = StackTree::default();
     let mut nodes: Vec<u32> = Vec::with_capacity(stacks.all.len());
     let mut areas: Vec<Area> = Vec::with_capacity(stacks.all.len());
@@ -333,7 +362,8 @@ mod tests {
         idle.on_cpu_ns = 7;
         let threads = [thread, idle];
         let found = |weight| {
-            let profile = named(stacks.clone(), &threads, &weight, Changed::default());
+            let mut files = KnownFiles::default();
+            let profile = named(stacks.clone(), &threads, &weight, Changed::default(), &mut files);
             let functions = profile.functions(profile.counts(Part::OnCpu));
             let mut functions: Vec<_> =
                 functions.into_iter().map(|it| (it.name, it.own)).filter(|it| it.1 > 0).collect();

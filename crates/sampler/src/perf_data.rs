@@ -19,8 +19,8 @@ use object::Object;
 use profile::SampledProfile;
 
 use crate::faults::FaultSamples;
-use crate::modules::program_bytes;
-use crate::names::{Changed, Weight, is_kernel_function, named};
+use crate::modules::program_parts;
+use crate::names::{Changed, KnownFiles, Weight, is_kernel_function, named};
 use crate::recording::SamplerError;
 use crate::watched::{SampleKind, Watched};
 
@@ -86,7 +86,8 @@ pub fn read_perf_data(bytes: &[u8], with_times: bool) -> Result<PerfRecording, S
     let missed = missed(&watched, &events, &changed);
     let (samples, truncated) = (watched.samples, watched.truncated);
     let faults = FaultSamples::of(&watched.ended);
-    let mut profile = named(watched.stacks, &watched.ended, &weight, changed);
+    let mut profile =
+        named(watched.stacks, &watched.ended, &weight, changed, &mut KnownFiles::default());
     profile.elapsed_ns = last_ns.saturating_sub(first_ns);
     (profile.samples, profile.truncated) = (samples, truncated);
     let count = faults.by_stack.values().fold(0_u64, |sum, it| sum.saturating_add(it.0));
@@ -311,8 +312,8 @@ fn changed_files(perf_file: &PerfFile) -> Changed {
 
 /// Whether a file has another build ID. perf pads short ones with zeros.
 fn has_changed(path: &str, build_id: &[u8]) -> bool {
-    let Some(bytes) = program_bytes(path) else { return true };
-    let file = object::File::parse(&*bytes);
+    let Some(parts) = program_parts(path) else { return true };
+    let file = object::File::parse(&parts);
     let Ok(Some(found)) = file.as_ref().map(|file| file.build_id().ok().flatten()) else {
         return true;
     };

@@ -8,7 +8,7 @@ use profile::SampledProfile;
 use sys::clock::monotonic_ns;
 use sys::perf_rings::{FaultKind, Observed, PerfRings, Recorded, SampledFaults};
 
-use crate::names::{Changed, Weight, named};
+use crate::names::{Changed, KnownFiles, Weight, named};
 use crate::records::Records;
 use crate::running::RunningProcess;
 use crate::watched::Watched;
@@ -20,8 +20,9 @@ const RING_PAGES: usize = 2048;
 const LEAST_RING_PAGES: usize = 8;
 /// Call stacks of waits a second, at most, of a thread on a CPU, unless fewer suffice.
 pub const SWITCHES_HZ: u64 = 10_000;
-/// What of each stack is copied.
-const STACK_BYTES: u32 = 16 << 10;
+/// What of each stack is copied at least, and at most (`perf_copy_attr` in `kernel/events/core.c`).
+const LEAST_STACK_BYTES: u64 = 16 << 10;
+const MOST_STACK_BYTES: u64 = (1 << 16) - 8;
 
 /// How a command is observed.
 #[derive(Clone, Copy, Debug)]
@@ -126,12 +127,16 @@ impl Recording {
     }
 
     /// The profile of all of it. It ends before names are looked up, which takes a while.
-    pub(crate) fn finish(self) -> Result<SampledProfile, SamplerError> {
-        self.finish_without(&[])
+    pub(crate) fn finish(self, files: &mut KnownFiles) -> Result<SampledProfile, SamplerError> {
+        self.finish_without(&[], files)
     }
 
     /// The profile of all threads but those with these names.
-    pub(crate) fn finish_without(mut self, but: &[&str]) -> Result<SampledProfile, SamplerError> {
+    pub(crate) fn finish_without(
+        mut self,
+        but: &[&str],
+        files: &mut KnownFiles,
+    ) -> Result<SampledProfile, SamplerError> {
         let totals = self.rings.stop()?;
         let (elapsed, end_ns) = (self.elapsed(), monotonic_ns());
         self.round(true);
@@ -146,7 +151,7 @@ impl Recording {
             true => Weight::All,
             false => Weight::Each(sample_ns),
         };
-        let mut profile = named(watched.stacks, &watched.ended, &weight, Changed::default());
+        let mut profile = named(watched.stacks, &watched.ended, &weight, Changed::default(), files);
         let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         profile.started_unix_ns = since_1970.as_nanos() as u64;
         profile.elapsed_ns = elapsed.as_nanos() as u64;
@@ -176,7 +181,7 @@ fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), Sa
     let cpus = online_cpus()?;
     let open = |with_kernel, ring_pages| {
         let Options { frequency_hz, switches_hz, faults, .. } = *options;
-        let stack_bytes = STACK_BYTES;
+        let stack_bytes = stack_bytes(ring_pages, frequency_hz);
         PerfRings::open(
             observed,
             &Recorded { frequency_hz, switches_hz, stack_bytes, with_kernel, faults, ring_pages },
@@ -195,6 +200,14 @@ fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), Sa
             _ => return Err(refused(&error)),
         }
     }
+}
+
+/// As much of each stack as leaves room in a ring for the samples of 0.2 s: programs in Rust and C++ have
+/// frames of many KiB.
+fn stack_bytes(ring_pages: usize, frequency_hz: u64) -> u32 {
+    let ring_bytes = (ring_pages * rustix::param::page_size()) as u64;
+    let bytes = (5 * ring_bytes / frequency_hz.max(1)).clamp(LEAST_STACK_BYTES, MOST_STACK_BYTES);
+    (bytes & !7) as u32
 }
 
 pub(crate) fn refused(error: &io::Error) -> SamplerError {

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use framehop::{
-    CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative,
-};
+use framehop::{CacheNative, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 use linux_perf_event_reader::{
     ContextSwitchRecord, EventRecord, RawData, RawEventRecord, SampleRecord, TaskWasPreempted,
 };
@@ -324,13 +322,19 @@ impl Watched {
             Ok(u64::from_ne_bytes(word.try_into().map_err(|_| ())?))
         };
         let mut frames = Vec::new();
+        let mut outermost = ip;
         let mut all = process.unwinder.iter_frames(ip, unwinding, &mut self.cache, &mut read);
         let reaches_root = loop {
             match all.next() {
                 Ok(Some(frame)) if frames.len() < MOST_FRAMES => {
-                    frames.push(place(process, pid, frame));
+                    outermost = frame.address_for_lookup();
+                    frames.push(place_at(process, pid, outermost));
                 }
-                Ok(Some(_)) | Err(_) => break false,
+                Ok(Some(_)) => break false,
+                Err(_) => {
+                    let file = process.at(outermost);
+                    break file.is_some_and(|it| self.files.begins_at(it, outermost));
+                }
                 Ok(None) => break true,
             }
         };
@@ -373,11 +377,7 @@ fn chained_frames(process: &Process, pid: i32, sample: &SampleRecord<'_>) -> Vec
     before.map(|address| place_at(process, pid, address)).collect()
 }
 
-/// Where a frame is: in a file, or in memory of its process.
-fn place(process: &Process, pid: i32, frame: FrameAddress) -> Frame {
-    place_at(process, pid, frame.address_for_lookup())
-}
-
+/// Where an address is: in a file, or in memory of its process.
 fn place_at(process: &Process, pid: i32, address: u64) -> Frame {
     match process.at(address) {
         Some(it) => {

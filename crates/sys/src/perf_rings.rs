@@ -37,6 +37,7 @@ const REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
 const HEAD_OFFSET: usize = 1024;
 const TAIL_OFFSET: usize = 1032;
 const HEADER_BYTES: usize = 8;
+const MOST_EVENT_STACK_BYTES: u32 = 16 << 10;
 
 /// What to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,8 @@ pub struct Recorded {
     /// Every time that a thread leaves its CPU and comes back, with so many call stacks a second, of a
     /// thread on a CPU, at which it leaves; `None` records no switches.
     pub switches_hz: Option<u64>,
-    /// Bytes of the stack that are copied with each sample; a multiple of 8.
+    /// Bytes of the stack that are copied with each sample of CPU time, a multiple of 8; with those of
+    /// switches and page faults, of which there may be many, at most 16 KiB.
     pub stack_bytes: u32,
     /// Whether the kernel's part of call stacks is recorded, and the call stack at which a thread
     /// leaves its CPU.
@@ -319,7 +321,8 @@ fn only_samples(attributes: &Attributes, config: u64) -> Attributes {
         | flags::COMM_EXEC
         | flags::TASK
         | flags::CONTEXT_SWITCH;
-    Attributes { config, flags: attributes.flags & !of_others, ..*attributes }
+    let sample_stack_user = attributes.sample_stack_user.min(MOST_EVENT_STACK_BYTES);
+    Attributes { config, flags: attributes.flags & !of_others, sample_stack_user, ..*attributes }
 }
 
 fn page_bytes() -> usize {

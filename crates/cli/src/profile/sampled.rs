@@ -11,8 +11,8 @@ use model::GroupName;
 use profile::{Part, RunProfile, SampledProfile, sampled_firefox, sampled_schedule};
 use report::{SampledView, sampled_document};
 use sampler::{
-    FaultKind, Options, PerfRecording, SWITCHES_HZ, SampledFaults, SamplerError, profile_command,
-    profile_processes, read_perf_data,
+    FaultKind, KnownFiles, Options, PerfRecording, SWITCHES_HZ, SampledFaults, SamplerError,
+    profile_command, profile_processes, read_perf_data,
 };
 use subject::processes_of_group;
 
@@ -51,8 +51,9 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
         }
         None => {
             let mut command = command(&args.command)?;
-            let (profile, status) =
-                profile_command(&mut command, options, &stopped).map_err(not_measured)?;
+            let mut files = KnownFiles::default();
+            let (profile, status) = profile_command(&mut command, options, &mut files, &stopped)
+                .map_err(not_measured)?;
             if stopped() {
                 return Err(Failure::Interrupted);
             }

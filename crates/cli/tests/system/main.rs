@@ -11,6 +11,7 @@ mod ab;
 mod attribute;
 mod before;
 mod bisected;
+mod call_stacks;
 mod commands;
 mod commands_of_users;
 mod compared;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use profile::{FunctionChanges, SampledProfile};
 use report::lost_records;
-use sampler::{Options, profile_command};
+use sampler::{KnownFiles, Options, profile_command};
 use stats::randomised_blocks;
 
 use crate::recorded::compile;
@@ -56,12 +56,12 @@ fn program_text(rounds: usize) -> String {
     text
 }
 
-fn observed(program: &Path) -> SampledProfile {
+fn observed(program: &Path, files: &mut KnownFiles) -> SampledProfile {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let options =
         Options { frequency_hz: 1999, switches_hz: Some(1000), faults: None, with_times: false };
-    let (profile, status) = profile_command(&mut command, options, &|| false).unwrap();
+    let (profile, status) = profile_command(&mut command, options, files, &|| false).unwrap();
     assert!(status.success());
     profile
 }
@@ -69,11 +69,12 @@ fn observed(program: &Path) -> SampledProfile {
 /// The functions that are named in each of so many comparisons of two programs. Where records were lost,
 /// nothing is concluded, as in `ab`.
 fn names(programs: [&Path; 2], comparisons: usize) -> Vec<Vec<String>> {
+    let mut files = KnownFiles::default();
     let compared = |seed: u64| {
         let mut blocks: Vec<[SampledProfile; 2]> = Vec::new();
         for order in randomised_blocks(programs.len(), BLOCKS, seed) {
-            let first = observed(programs[order[0]]);
-            let second = observed(programs[order[1]]);
+            let first = observed(programs[order[0]], &mut files);
+            let second = observed(programs[order[1]], &mut files);
             blocks.push(if order[0] == 0 { [first, second] } else { [second, first] });
         }
         if blocks.iter().flatten().any(|profile| lost_records(profile).is_some()) {

@@ -171,7 +171,7 @@ fn taken_ns() -> f64 {
 }
 
 /// The sum of the lines of collapsed call stacks that hold a name.
-fn sum_of(stacks: &str, name: &str) -> f64 {
+pub(crate) fn sum_of(stacks: &str, name: &str) -> f64 {
     let lines = stacks.lines().filter(|line| line.contains(name));
     lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
 }

@@ -1,0 +1,52 @@
+//! How far call stacks reach.
+
+use std::fs;
+
+use crate::recorded::compile;
+use crate::sampled::{can_sample, sum_of};
+use crate::support::{Fixture, is_root};
+
+/// A function that works below a frame of 30 kB, all of which is in memory: only that can be copied.
+const DEEP: &str = r#"
+#include "products.h"
+static volatile unsigned long sum;
+__attribute__((noinline)) static void works(long n) PRODUCTS(sum, n, 6364136223846793005)
+__attribute__((noinline)) static void deep(void) {
+    volatile char frame[30000];
+    for (int page = 0; page < 30000; page += 1000) frame[page] = 1;
+    works(80000000);
+    sum += frame[0];
+}
+int main(void) {
+    for (int round = 0; round < 5; round++) { deep(); sum++; }
+    return 0;
+}
+"#;
+
+#[test]
+fn call_stacks_reach_the_beginning_of_a_deep_one_and_of_the_loader() {
+    const NAME: &str = "call_stacks_reach_the_beginning_of_a_deep_one_and_of_the_loader";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    compile(&fixture, "deep.c", DEEP, &["-O1", "-fomit-frame-pointer"]);
+    let profiled = |words: &[&str]| {
+        let mut command = fixture.thrashlab("profile --collapsed stacks.txt --");
+        command.args(words);
+        let finished = fixture.finish(command);
+        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+        fs::read_to_string(fixture.path().join("stacks.txt")).unwrap()
+    };
+    let stacks = profiled(&["./deep"]);
+    let [all, whole] =
+        ["works_[deep]", "main_[deep];deep_[deep];works_[deep]"].map(|name| sum_of(&stacks, name));
+    // Others have less memory for samples.
+    assert!(!is_root() || all > 0.0 && whole > 0.9 * all, "{stacks}");
+    // The time of short programs is mostly that of the dynamic loader.
+    let stacks = profiled(&["sh", "-c", "for i in $(seq 300); do cat /dev/null; done"]);
+    let loader: Vec<&str> = stacks.lines().filter(|line| line.contains("[ld-")).collect();
+    let loader = loader.join("\n");
+    let (all, cut) = (sum_of(&loader, "[ld-"), sum_of(&loader, "cut_off"));
+    assert!(all > 0.0 && cut < 0.1 * all, "{loader}");
+}
