@@ -298,7 +298,7 @@ fn notes(view: &SampledView<'_>) -> Vec<String> {
     if records_hz >= NOTED_RECORDS_HZ {
         notes.push(format!(
             "Its threads left their CPUs about {} times a second, and recording this costs 2 to 3 us \
-             each time: it was slower than unobserved. With --no-waits it is not recorded.",
+             each time: it was slower than unobserved. `thrashlab profile --no-waits` does not.",
             format::grouped(records_hz / 2)
         ));
     }

@@ -11,6 +11,7 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 pub(crate) struct Architecture {
     folder: &'static str,
     program: &'static str,
+    pub(crate) compiler: &'static str,
     pub(crate) emulator: &'static str,
     pub(crate) machine: &'static str,
     pub(crate) processor: &'static str,
@@ -23,6 +24,7 @@ pub(crate) struct Architecture {
 const X86_64: Architecture = Architecture {
     folder: "target/distro",
     program: "target/release/thrashlab",
+    compiler: "cc",
     emulator: "qemu-system-x86_64",
     machine: "pc",
     processor: "qemu64,-cx16",
@@ -32,6 +34,7 @@ const X86_64: Architecture = Architecture {
 const AARCH64: Architecture = Architecture {
     folder: "target/distro-aarch64",
     program: "target/aarch64-unknown-linux-gnu/release/thrashlab",
+    compiler: "aarch64-linux-gnu-gcc",
     emulator: "qemu-system-aarch64",
     machine: "virt",
     processor: "cortex-a72",

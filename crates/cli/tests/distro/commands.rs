@@ -56,6 +56,34 @@ fn ab_names_the_library_that_a_program_calls_more() {
     }
 }
 
+/// Two functions that take as long, of which `parse` takes half as long again with `-DMORE=1`.
+const PLANTED: &str = r"
+static volatile unsigned long kept;
+#define WORK(name, rounds) static __attribute__((noinline)) void name(void) { \
+    for (long i = 0; i < (rounds); i++) kept = kept * 2654435761u + i; }
+WORK(parse, 6000000 + MORE * 3000000)
+WORK(render, 6000000)
+int main(void) { parse(); render(); return kept == 1; }
+";
+
+#[test]
+fn the_planted_function_and_the_waits_of_a_loaded_system_are_named() {
+    let test = "the_planted_function_and_the_waits_of_a_loaded_system_are_named";
+    let Some(mut guest) = Guest::for_long(test) else { return };
+    guest.root("sysctl -qw kernel.perf_event_paranoid=1").expect(0, &[]);
+    guest.install("/opt/old", PLANTED, &["-O1", "-DMORE=0"]);
+    guest.install("/opt/new", PLANTED, &["-O1", "-DMORE=1"]);
+    let ab = "cd /opt && thrashlab ab command ./old ./new --response cpu_ns";
+    let slow = "thrashlab run --profile --load largewrite --interval 500ms --points 6 --details";
+    for answer in [guest.root(ab), guest.login("alice", ab)] {
+        answer.expect(0, &[]).prints(&["more than ./old", "of it in parse [old/new]"]);
+    }
+    for answer in [guest.root(slow), guest.login("alice", slow)] {
+        answer.expect(0, &[]).prints(&["Under largewrite the probe "]);
+    }
+    guest.assert_nothing_left();
+}
+
 #[test]
 fn profiles_name_functions_as_far_as_the_system_permits() {
     let test = "profiles_name_functions_as_far_as_the_system_permits";

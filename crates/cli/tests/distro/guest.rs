@@ -1,8 +1,9 @@
 //! A guest for a test: whether one can run here, what users do in it, and what must not be left.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, encoded};
 use crate::architecture::Architecture;
 use crate::machine::Machine;
 use crate::skip::skip;
@@ -58,6 +59,21 @@ impl Guest {
             "file=$(mktemp /tmp/script.XXXXXX)\ncat >$file <<'END OF THE SCRIPT'\n{script}\n\
              END OF THE SCRIPT\nchmod 644 $file\nexec runuser -l {user} -c \"bash $file\""
         ))
+    }
+
+    /// Compiles a program in C on this machine, and puts it into a folder of the guest that all may read.
+    pub(crate) fn install(&mut self, path: &str, text: &str, options: &[&str]) {
+        let folder = tempfile::tempdir().unwrap();
+        let [source, program] = ["it.c", "it"].map(|name| folder.path().join(name));
+        std::fs::write(&source, text).unwrap();
+        let mut compiler = Command::new(Architecture::chosen().compiler);
+        compiler.args(options).args(["-static", "-o"]).args([&program, &source]);
+        assert!(compiler.status().unwrap().success());
+        let bytes = encoded(&std::fs::read(&program).unwrap());
+        let lines: Vec<&str> = bytes.as_bytes().chunks(1000).flat_map(str::from_utf8).collect();
+        let lines = lines.join("\n");
+        self.root(&format!("base64 -d >{path} <<'END'\n{lines}\nEND\nchmod 755 {path}"))
+            .expect(0, &[]);
     }
 
     /// The answer of a script that was started.
