@@ -7,6 +7,7 @@
 //! **Invariant:** all times on a CPU sum to what the switches say, whatever was sampled: what no
 //! sample reaches is counted as that.
 
+mod blocked;
 mod command;
 mod faults;
 mod modules;

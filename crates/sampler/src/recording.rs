@@ -15,6 +15,8 @@ use crate::watched::Watched;
 
 /// How often the records are taken, at least.
 const ROUND: Duration = Duration::from_millis(20);
+/// A wait that is not seen in a look every round may be so long: records of its beginning come later.
+const MISSED_WAIT: Duration = Duration::from_millis(60);
 /// Memory of each CPU in pages, at first; less where a limit of locked memory forbids it.
 const RING_PAGES: usize = 2048;
 const LEAST_RING_PAGES: usize = 8;
@@ -89,6 +91,7 @@ pub(crate) struct Recording {
     options: Options,
     begun: Instant,
     started: SystemTime,
+    looked: Instant,
 }
 
 impl Recording {
@@ -103,7 +106,8 @@ impl Recording {
             watched.keep_times();
         }
         let (begun, started) = (Instant::now(), SystemTime::now());
-        Ok(Self { rings, records, watched, with_kernel, options, begun, started })
+        let looked = begun;
+        Ok(Self { rings, records, watched, with_kernel, options, begun, started, looked })
     }
 
     /// Adds a process that was there before.
@@ -124,6 +128,12 @@ impl Recording {
         let Self { rings, records, watched, .. } = self;
         rings.drain(|bytes| records.add(bytes));
         records.settle(is_end, |time_ns, record| watched.take(time_ns, record));
+        // Where the kernel does not say where threads wait, one can see those of one's own.
+        let is_blind = !self.with_kernel && self.options.switches_hz.is_some();
+        if is_blind && !is_end && self.looked.elapsed() >= ROUND {
+            self.looked = Instant::now();
+            self.watched.look(MISSED_WAIT.as_nanos() as u64);
+        }
     }
 
     /// The profile of all of it. It ends before names are looked up, which takes a while.
@@ -166,11 +176,14 @@ impl Recording {
             profile.missed.push("waits, as requested: --no-waits".to_owned());
         }
         if !with_kernel {
-            profile.missed.push(
-                "the kernel's part, with its page faults and the call stacks of waits, is not \
-                 permitted to this user: sysctl kernel.perf_event_paranoid=1 permits it"
-                    .to_owned(),
-            );
+            let looks = match options.switches_hz {
+                Some(_) => "; the program's part of waits is that of 50 looks a second",
+                None => "",
+            };
+            profile.missed.push(format!(
+                "the kernel's part, with its page faults and where in it threads wait, is not \
+                 permitted to this user: sysctl kernel.perf_event_paranoid=1 permits it{looks}"
+            ));
         }
         Ok(profile)
     }

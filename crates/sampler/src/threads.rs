@@ -21,6 +21,31 @@ enum State {
     },
 }
 
+/// Where a thread left its CPU: a call stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LeftAt {
+    /// Recorded, which stands for so many times.
+    Recorded(u32, u64),
+    /// Seen while it waited, by looks that may miss waits of up to so many ns.
+    Seen(u32, u64),
+}
+
+impl LeftAt {
+    fn stack(self) -> u32 {
+        match self {
+            Self::Recorded(stack, _) | Self::Seen(stack, _) => stack,
+        }
+    }
+
+    /// The call stack, and how many waits one of so many ns stands for: looks meet a short one seldom.
+    fn of_wait(self, ns: u64) -> (u32, u64) {
+        match self {
+            Self::Recorded(stack, times) => (stack, times),
+            Self::Seen(stack, missed_ns) => (stack, (missed_ns / ns.max(1)).max(1)),
+        }
+    }
+}
+
 /// A thread.
 #[derive(Debug)]
 pub(crate) struct Thread {
@@ -33,8 +58,8 @@ pub(crate) struct Thread {
     pub(crate) samples: HashMap<u32, u64>,
     /// Samples of its page faults: the call stack, and how many faults each stands for.
     pub(crate) faults: Vec<(u32, u64)>,
-    /// The call stack at which it left its CPU last, and the number of times that it stands for.
-    pub(crate) left_at: Option<(u32, u64)>,
+    /// Where it left its CPU last.
+    pub(crate) left_at: Option<LeftAt>,
     /// The times that it was off its CPU, and could not run, or could.
     pub(crate) off: [Waits; 2],
     /// What it did when, if that is kept, by the clock of the records.
@@ -71,9 +96,17 @@ impl Thread {
     }
 
     fn keep(&mut self, from_ns: u64, to_ns: u64, part: Part) {
-        let node = self.left_at.map(|(stack, _)| stack).filter(|_| part != Part::OnCpu);
+        let node = self.left_at.map(LeftAt::stack).filter(|_| part != Part::OnCpu);
         if let Some(times) = self.times.as_mut().filter(|_| from_ns < to_ns) {
             times.spans.push(ThreadSpan { from_ns, to_ns, part, node });
+        }
+    }
+
+    /// Since when it waits without a known call stack.
+    pub(crate) fn waits_since_ns(&self) -> Option<u64> {
+        match self.state {
+            State::Off { since_ns, could_run: false } if self.left_at.is_none() => Some(since_ns),
+            _ => None,
         }
     }
 
@@ -85,7 +118,8 @@ impl Thread {
             *sum += ns;
             let part = if could_run { Part::WaitsForCpu } else { Part::Waits };
             self.keep(since_ns, at_ns, part);
-            self.off[usize::from(could_run)].add(ns, self.left_at.take());
+            let left_at = self.left_at.take().map(|it| it.of_wait(ns));
+            self.off[usize::from(could_run)].add(ns, left_at);
         }
         if !matches!(self.state, State::OnCpu { .. }) {
             self.state = State::OnCpu { since_ns: at_ns };
@@ -118,10 +152,17 @@ mod tests {
     use crate::waits::Sum;
 
     #[test]
+    fn a_look_stands_for_as_many_waits_as_it_meets_one_of() {
+        assert_eq!(LeftAt::Seen(3, 20_000).of_wait(1_000), (3, 20));
+        assert_eq!(LeftAt::Seen(3, 20_000).of_wait(90_000), (3, 1));
+        assert_eq!(LeftAt::Seen(3, 20_000).of_wait(0), (3, 20_000));
+    }
+
+    #[test]
     fn times_on_and_off_a_cpu_sum_to_the_whole() {
         let mut thread = Thread::made("it".into(), 100);
         thread.comes(110);
-        thread.left_at = Some((7, 1));
+        thread.left_at = Some(LeftAt::Recorded(7, 1));
         thread.leaves(150, false);
         thread.comes(250);
         thread.leaves(260, true);

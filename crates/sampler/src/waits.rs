@@ -11,6 +11,7 @@ const LENGTHS: usize = 64;
 pub(crate) struct Waits {
     with_stack: HashMap<u32, Seen>,
     without: [Sum; LENGTHS],
+    /// The longest one that stands for others.
     longest_ns: u64,
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct Sum {
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     sum: Sum,
-    /// Durations and their number, with each wait as often as it stands for others.
+    /// Durations and their number, each as often as it stands for waits besides itself.
     stands_for: (u128, u128),
 }
 
@@ -36,14 +37,18 @@ impl Default for Waits {
 }
 
 impl Waits {
-    /// Adds a wait, and the call stack at which it began with the number of waits that it stands for.
+    /// Adds a wait, and the call stack at which it began with the number of waits that it stands for, itself
+    /// included.
     pub(crate) fn add(&mut self, ns: u64, stack: Option<(u32, u64)>) {
         let sum = match stack {
             Some((stack, period)) => {
+                let others = u128::from(period.saturating_sub(1));
                 let seen = self.with_stack.entry(stack).or_default();
-                seen.stands_for.0 += u128::from(period) * u128::from(ns);
-                seen.stands_for.1 += u128::from(period);
-                self.longest_ns = self.longest_ns.max(ns);
+                seen.stands_for.0 += others * u128::from(ns);
+                seen.stands_for.1 += others;
+                if others > 0 {
+                    self.longest_ns = self.longest_ns.max(ns);
+                }
                 &mut seen.sum
             }
             None => &mut self.without[length(ns)],
@@ -52,11 +57,12 @@ impl Waits {
         sum.times += 1;
     }
 
-    /// All waits by call stack, and those of which nothing is known: of such a length none was recorded.
+    /// All waits by call stack, and those of which nothing is known: of such a length none was recorded that
+    /// stands for others.
     pub(crate) fn by_stack(&self) -> (Vec<(u32, Sum)>, Sum) {
         let mut known: Vec<(u32, Seen)> = self.with_stack.iter().map(|it| (*it.0, *it.1)).collect();
         known.sort_unstable_by_key(|it| it.0);
-        let lengths = if known.is_empty() { 0 } else { length(self.longest_ns) + 1 };
+        let lengths = if self.longest_ns > 0 { length(self.longest_ns) + 1 } else { 0 };
         let (alike, others) = self.without.split_at(lengths);
         let sum = |all: &[Sum]| Sum {
             ns: all.iter().map(|it| it.ns).sum(),
@@ -117,13 +123,19 @@ mod tests {
     #[test]
     fn what_was_not_recorded_is_divided_unless_nothing_like_it_was() {
         let mut waits = Waits::default();
-        waits.add(100, Some((1, 3)));
-        waits.add(100, Some((2, 1)));
+        waits.add(100, Some((1, 4)));
+        waits.add(100, Some((2, 2)));
+        waits.add(100, Some((3, 1)));
         (0..4).for_each(|_| waits.add(100, None));
         waits.add(1_000_000, None);
         let sum = |ns, times| Sum { ns, times };
-        let expected = vec![(1, sum(400, 4)), (2, sum(200, 2))];
+        // The third one stands for no other.
+        let expected = vec![(1, sum(400, 4)), (2, sum(200, 2)), (3, sum(100, 1))];
         assert_eq!(waits.by_stack(), (expected, sum(1_000_000, 1)));
+        let mut each = Waits::default();
+        each.add(100, Some((1, 1)));
+        each.add(100, None);
+        assert_eq!(each.by_stack(), (vec![(1, sum(100, 1))], sum(100, 1)));
         let mut nothing = Waits::default();
         nothing.add(5, None);
         assert_eq!(nothing.by_stack(), (Vec::new(), sum(5, 1)));

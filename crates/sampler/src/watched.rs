@@ -9,10 +9,11 @@ use linux_perf_event_reader::{
     ContextSwitchRecord, EventRecord, RawData, RawEventRecord, SampleRecord, TaskWasPreempted,
 };
 
+use crate::blocked::{self, Blocked};
 use crate::modules::{Files, Mapped, Section};
 use crate::running::RunningProcess;
 use crate::stacks::{Frame, NOTHING, Stacks};
-use crate::threads::Thread;
+use crate::threads::{LeftAt, Thread};
 use crate::waits::Waits;
 
 /// More frames than a call stack of people has; a damaged one could be endless.
@@ -77,6 +78,9 @@ pub(crate) struct Watched {
     names_touched: bool,
     /// Whether what threads do when is kept.
     keeps_times: bool,
+    /// Threads that were seen waiting, of which the records may still come, and the longest wait that may be missed.
+    seen: Vec<Blocked>,
+    missed_wait_ns: u64,
 }
 
 impl Watched {
@@ -86,6 +90,8 @@ impl Watched {
         Self {
             names_touched,
             keeps_times: false,
+            seen: Vec::new(),
+            missed_wait_ns: 0,
             switch_ids: switch_ids.to_vec(),
             fault_ids: fault_ids.to_vec(),
             files: Files::default(),
@@ -105,8 +111,42 @@ impl Watched {
         self.keeps_times = true;
     }
 
+    /// Looks at all threads of which no call stack is known yet; waits of up to so many ns may be missed.
+    pub(crate) fn look(&mut self, missed_wait_ns: u64) {
+        self.missed_wait_ns = missed_wait_ns;
+        for pid in self.processes.keys() {
+            let is_seen = |tid: &i32| {
+                self.seen.iter().any(|it| it.tid == *tid)
+                    || self.live.get(tid).is_some_and(|thread| thread.left_at.is_some())
+            };
+            let threads = blocked::threads(*pid).into_iter().filter(|tid| !is_seen(tid));
+            let seen: Vec<Blocked> = threads.filter_map(|tid| Blocked::look(*pid, tid)).collect();
+            self.seen.extend(seen);
+        }
+    }
+
+    /// Uses what was seen until a time, up to which all records have come.
+    fn use_seen(&mut self, until_ns: u64) {
+        let count = self.seen.iter().take_while(|it| it.to_ns <= until_ns).count();
+        let seen: Vec<Blocked> = self.seen.drain(..count).collect();
+        for thread in seen {
+            let live = self.live.get(&thread.tid);
+            let since_ns = live.and_then(Thread::waits_since_ns);
+            if since_ns.is_none_or(|since_ns| since_ns > thread.from_ns) {
+                continue;
+            }
+            let registers = thread.registers();
+            let (user, reaches_root) =
+                self.unwound(thread.pid, (thread.ip, registers), (thread.sp, &thread.stack));
+            let stack = self.stack(thread.tid, user, reaches_root, Vec::new());
+            let left_at = LeftAt::Seen(stack, self.missed_wait_ns);
+            self.thread(thread.tid).left_at = Some(left_at);
+        }
+    }
+
     /// Takes the next record; the identifiers of samples say what they are of.
     pub(crate) fn take(&mut self, time_ns: u64, raw: &RawEventRecord<'_>) {
+        self.use_seen(time_ns);
         match raw.parse() {
             Ok(EventRecord::Sample(sample)) => {
                 let is_of = |ids: &[u64]| sample.id.is_some_and(|id| ids.contains(&id));
@@ -214,6 +254,7 @@ impl Watched {
 
     /// Ends all threads at a time.
     pub(crate) fn end(&mut self, last_ns: u64) {
+        self.use_seen(last_ns);
         let live = std::mem::take(&mut self.live);
         self.ended.extend(live.into_values().map(|mut thread| {
             thread.ends(last_ns);
@@ -263,30 +304,24 @@ impl Watched {
     /// Takes a sample.
     pub(crate) fn sample(&mut self, sample: &SampleRecord<'_>, kind: SampleKind) {
         let (Some(pid), Some(tid)) = (sample.pid, sample.tid) else { return };
-        let (mut user, reaches_root) = self.user_frames(pid, sample);
+        let (user, reaches_root) = self.user_frames(pid, sample);
         self.samples += 1;
         self.truncated += u64::from(!reaches_root);
-        let name = Arc::clone(&self.thread(tid).name);
-        let mut stack = self.stacks.of(NOTHING, Frame::Thread(name));
-        if !reaches_root {
-            stack = self.stacks.of(stack, Frame::CutOff);
-        }
-        user.reverse();
+        let mut inner = Vec::new();
         if kind == SampleKind::Fault && self.names_touched {
-            user.extend(sample.addr.filter(|address| *address >> 63 == 0).map(|address| {
+            inner.extend(sample.addr.filter(|address| *address >> 63 == 0).map(|address| {
                 let mapped = self.processes.get(&pid).and_then(|process| process.at(address));
                 mapped.map_or(Frame::TouchedMemory, |it| {
                     Frame::Touched(Arc::clone(&it.path), it.is_code)
                 })
             }));
         }
-        for frame in user.into_iter().chain(kernel_frames(sample)) {
-            stack = self.stacks.of(stack, frame);
-        }
+        inner.extend(kernel_frames(sample));
+        let stack = self.stack(tid, user, reaches_root, inner);
         let thread = self.thread(tid);
         let stands_for = sample.period.unwrap_or(1).clamp(1, MOST_PERIOD);
         match kind {
-            SampleKind::LeavesCpu => thread.left_at = Some((stack, stands_for)),
+            SampleKind::LeavesCpu => thread.left_at = Some(LeftAt::Recorded(stack, stands_for)),
             SampleKind::Fault => thread.faults.push((stack, stands_for)),
             SampleKind::OnCpu => {
                 *thread.samples.entry(stack).or_insert(0) += 1;
@@ -294,6 +329,19 @@ impl Watched {
                 times.into_iter().for_each(|(it, at_ns)| it.samples.push((at_ns, stack)));
             }
         }
+    }
+
+    /// The call stack of a thread: the program's part, given with the innermost first, and what is below it.
+    fn stack(&mut self, tid: i32, user: Vec<Frame>, reaches_root: bool, inner: Vec<Frame>) -> u32 {
+        let name = Arc::clone(&self.thread(tid).name);
+        let mut stack = self.stacks.of(NOTHING, Frame::Thread(name));
+        if !reaches_root {
+            stack = self.stacks.of(stack, Frame::CutOff);
+        }
+        for frame in user.into_iter().rev().chain(inner) {
+            stack = self.stacks.of(stack, frame);
+        }
+        stack
     }
 
     /// The program's part of a call stack, the innermost first, and whether it is whole.
@@ -316,6 +364,17 @@ impl Watched {
             }
             None => (Cow::default(), 0),
         };
+        self.unwound(pid, (ip, unwinding), (sp, &bytes))
+    }
+
+    /// The program's part of a call stack from the registers and from the bytes at the stack pointer on.
+    fn unwound(
+        &mut self,
+        pid: i32,
+        (ip, registers): (u64, UnwindRegsNative),
+        (sp, bytes): (u64, &[u8]),
+    ) -> (Vec<Frame>, bool) {
+        let Some(process) = self.processes.get(&pid) else { return (Vec::new(), true) };
         let mut read = |address: u64| {
             let start = usize::try_from(address.checked_sub(sp).ok_or(())?).map_err(|_| ())?;
             let word = bytes.get(start..start.checked_add(8).ok_or(())?).ok_or(())?;
@@ -323,7 +382,7 @@ impl Watched {
         };
         let mut frames = Vec::new();
         let mut outermost = ip;
-        let mut all = process.unwinder.iter_frames(ip, unwinding, &mut self.cache, &mut read);
+        let mut all = process.unwinder.iter_frames(ip, registers, &mut self.cache, &mut read);
         let reaches_root = loop {
             match all.next() {
                 Ok(Some(frame)) if frames.len() < MOST_FRAMES => {

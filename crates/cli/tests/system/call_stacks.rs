@@ -3,7 +3,8 @@
 use std::fs;
 
 use crate::recorded::compile;
-use crate::sampled::{can_sample, sum_of};
+use crate::sampled::{TRUTH, can_sample, profiled, sum_of};
+use crate::skip::skip;
 use crate::support::{Fixture, is_root};
 
 /// A function that works below a frame of 30 kB, all of which is in memory: only that can be copied.
@@ -49,4 +50,26 @@ fn call_stacks_reach_the_beginning_of_a_deep_one_and_of_the_loader() {
     let loader = loader.join("\n");
     let (all, cut) = (sum_of(&loader, "[ld-"), sum_of(&loader, "cut_off"));
     assert!(all > 0.0 && cut < 0.1 * all, "{loader}");
+}
+
+#[test]
+fn an_ordinary_user_sees_where_own_programs_wait() {
+    const NAME: &str = "other_users_see_where_own_programs_wait";
+    if !is_root() {
+        return skip(NAME, "only root has processes of other users");
+    }
+    let fixture = Fixture::of_user(65534);
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    compile(&fixture, "truth.c", TRUTH, &["-O2", "-fomit-frame-pointer", "-pthread"]);
+    let (_, measured) = profiled(&fixture, "--waits --collapsed waits.txt", "truth");
+    let stacks = fs::read_to_string(fixture.path().join("waits.txt")).unwrap();
+    // Where nobody looked in time, that is said.
+    let unknown = sum_of(&stacks, "not_recorded");
+    for name in ["sleeps", "waits_for_lock"] {
+        let seen = sum_of(&stacks, &format!("{name}_[truth]"));
+        assert!(seen <= 1.02 * measured[name], "{name}: {measured:?} {stacks}");
+        assert!(seen + unknown >= 0.98 * measured[name], "{name}: {measured:?} {stacks}");
+    }
 }

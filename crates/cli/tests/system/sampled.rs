@@ -17,7 +17,7 @@ use crate::support::{Finished, Fixture, is_root};
 
 /// Two functions of 30 and 70 %, one that sleeps, and one that waits for a lock which another thread
 /// holds. It prints what it has measured itself, in ns. Compiled without frame pointers.
-const TRUTH: &str = r#"
+pub(crate) const TRUTH: &str = r#"
 #include "products.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -145,7 +145,11 @@ fn assert_says(finished: &Finished, words: &[&str]) {
 }
 
 /// The profile of a program of the test, and what that has printed.
-fn profiled(fixture: &Fixture, options: &str, program: &str) -> (Value, BTreeMap<String, f64>) {
+pub(crate) fn profiled(
+    fixture: &Fixture,
+    options: &str,
+    program: &str,
+) -> (Value, BTreeMap<String, f64>) {
     let finished =
         fixture.finish(fixture.thrashlab(&format!("profile --json {options} -- ./{program}")));
     assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
