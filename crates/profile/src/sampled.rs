@@ -139,7 +139,8 @@ impl SampledProfile {
 pub struct Wait {
     /// The function that waits: the kernel's where it is known, else the program's.
     pub function: String,
-    /// The innermost function of the program with a name, that of its file if none has one.
+    /// The innermost function of the program with a name, that of its file if none has one; where the function
+    /// is the program's itself, the one in another file that called it.
     pub caller: String,
     /// How long, in ns.
     pub ns: u64,
@@ -149,6 +150,11 @@ pub struct Wait {
 
 /// Functions that begin a program or a thread, and so say nothing as callers.
 const BEGINNINGS: [&str; 5] = ["_start", "__libc_start", "start_thread", "__clone", "__GI___clone"];
+
+/// The file of a function, as its name has it.
+fn file(name: &str) -> &str {
+    name.rsplit(" [").next().unwrap_or(name)
+}
 
 /// The code that a part of a profile comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -213,7 +219,16 @@ impl SampledProfile {
 
     /// What its threads wait for, the longest first.
     pub fn waits(&self) -> Vec<Wait> {
-        let key = |node| (self.waiting(node), self.name(self.program_node(node)));
+        let key = |node| {
+            let (function, program) = (self.waiting(node), self.program_node(node));
+            match self.name(program) {
+                // The kernel's part is not known, and this is a function of a library, mostly.
+                name if name == function => {
+                    (function, self.caller(program, |it| file(it) != file(name)).unwrap_or(name))
+                }
+                name => (function, name),
+            }
+        };
         let found = self.sums(Part::Waits, key);
         let wait = |((function, caller), (ns, times)): ((&str, &str), _)| {
             let [function, caller] = [function, caller].map(str::to_owned);
@@ -244,11 +259,17 @@ impl SampledProfile {
     /// The first function of the program above a frame that has another name and does not only begin
     /// the program or a thread.
     fn named_caller(&self, innermost: u32) -> Option<&str> {
+        self.caller(innermost, |name| name != self.name(innermost))
+    }
+
+    /// The first function of the program above a frame that is another one by its name, and does not only
+    /// begin the program or a thread.
+    fn caller(&self, innermost: u32, is_other: impl Fn(&str) -> bool) -> Option<&str> {
         let is_caller = |node: &u32| {
             let name = self.name(*node);
             let begins = BEGINNINGS.iter().any(|begin| name.starts_with(begin));
             let is_of_program = self.area(*node) == Area::User && self.is_function(*node);
-            is_of_program && !begins && name != self.name(innermost)
+            is_of_program && !begins && is_other(name)
         };
         self.path(innermost).skip(1).find(is_caller).map(|node| self.name(node))
     }
@@ -313,6 +334,21 @@ mod tests {
         assert_eq!(of(Part::Faults), expected);
         assert_eq!(of(Part::OnCpu), [("copy_to_iter".to_owned(), Some(read), 7, 2)]);
         assert!(of(Part::Waits).is_empty());
+    }
+
+    #[test]
+    fn a_wait_has_the_function_of_the_program_that_waits() {
+        let mut tree = StackTree::default();
+        let thread = tree.node(None, "sort", Area::User);
+        let fill = tree.node(Some(thread), "fillbuf [sort]", Area::User);
+        let wrapper = tree.node(Some(fill), "fread [libc.so.6]", Area::User);
+        let read = tree.node(Some(wrapper), "read [libc.so.6]", Area::User);
+        let pipe = tree.node(Some(read), "pipe_read", Area::SystemCall);
+        let times = [(pipe, Part::Waits, 90, 1), (read, Part::Waits, 10, 1)];
+        let waits = SampledProfile::new(tree, times).waits().into_iter();
+        let waits: Vec<_> = waits.map(|it| (it.function, it.caller)).collect();
+        let expected = [("pipe_read", "read [libc.so.6]"), ("read [libc.so.6]", "fillbuf [sort]")];
+        assert_eq!(waits, expected.map(|(function, by)| (function.to_owned(), by.to_owned())));
     }
 
     #[test]

@@ -254,9 +254,10 @@ fn time_sentences(
     let mut all = vec![format!("{} on a CPU in {elapsed}{first}", format_duration(on_cpu))];
     if let Some(wait) = waits.first() {
         let part = format::share(share(wait.ns, waiting));
-        let reason = match wait.function.starts_with('[') {
-            true => String::new(),
-            false => format!(", {part} of it in {}, for {}", wait.function, wait.caller),
+        let reason = match &*wait.function {
+            function if function.starts_with('[') => String::new(),
+            function if function == wait.caller => format!(", {part} of it in {function}"),
+            function => format!(", {part} of it in {function}, for {}", wait.caller),
         };
         all.push(format!("{} of waiting{reason}", format_duration(waiting)));
     }

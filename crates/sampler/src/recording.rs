@@ -15,6 +15,8 @@ use crate::watched::Watched;
 
 /// How often the records are taken, at least.
 const ROUND: Duration = Duration::from_millis(20);
+/// Time that looks at waiting threads take of each round, at most, and of one process more.
+const MOST_LOOKING: Duration = Duration::from_millis(1);
 /// A wait that is not seen in a look every round may be so long: records of its beginning come later.
 const MISSED_WAIT: Duration = Duration::from_millis(60);
 /// Memory of each CPU in pages, at first; less where a limit of locked memory forbids it.
@@ -132,7 +134,7 @@ impl Recording {
         let is_blind = !self.with_kernel && self.options.switches_hz.is_some();
         if is_blind && !is_end && self.looked.elapsed() >= ROUND {
             self.looked = Instant::now();
-            self.watched.look(MISSED_WAIT.as_nanos() as u64);
+            self.watched.look(MOST_LOOKING, MISSED_WAIT.as_nanos() as u64);
         }
     }
 

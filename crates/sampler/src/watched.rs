@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use framehop::{CacheNative, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 use linux_perf_event_reader::{
@@ -81,6 +82,8 @@ pub(crate) struct Watched {
     /// Threads that were seen waiting, of which the records may still come, and the longest wait that may be missed.
     seen: Vec<Blocked>,
     missed_wait_ns: u64,
+    /// The process that was looked at last.
+    looked_at: i32,
 }
 
 impl Watched {
@@ -92,6 +95,7 @@ impl Watched {
             keeps_times: false,
             seen: Vec::new(),
             missed_wait_ns: 0,
+            looked_at: 0,
             switch_ids: switch_ids.to_vec(),
             fault_ids: fault_ids.to_vec(),
             files: Files::default(),
@@ -111,17 +115,25 @@ impl Watched {
         self.keeps_times = true;
     }
 
-    /// Looks at all threads of which no call stack is known yet; waits of up to so many ns may be missed.
-    pub(crate) fn look(&mut self, missed_wait_ns: u64) {
+    /// Looks at the threads of which no call stack is known yet, for at most a while; waits of up to so many ns
+    /// may be missed. Where that does not suffice for all processes, the next look begins behind the last one.
+    pub(crate) fn look(&mut self, most: Duration, missed_wait_ns: u64) {
         self.missed_wait_ns = missed_wait_ns;
-        for pid in self.processes.keys() {
+        let begun = Instant::now();
+        let mut pids: Vec<i32> = self.processes.keys().copied().collect();
+        pids.sort_unstable_by_key(|pid| (*pid <= self.looked_at, *pid));
+        for pid in pids {
             let is_seen = |tid: &i32| {
                 self.seen.iter().any(|it| it.tid == *tid)
                     || self.live.get(tid).is_some_and(|thread| thread.left_at.is_some())
             };
-            let threads = blocked::threads(*pid).into_iter().filter(|tid| !is_seen(tid));
-            let seen: Vec<Blocked> = threads.filter_map(|tid| Blocked::look(*pid, tid)).collect();
+            let threads = blocked::threads(pid).into_iter().filter(|tid| !is_seen(tid));
+            let seen: Vec<Blocked> = threads.filter_map(|tid| Blocked::look(pid, tid)).collect();
             self.seen.extend(seen);
+            self.looked_at = pid;
+            if begun.elapsed() > most {
+                break;
+            }
         }
     }
 
