@@ -31,8 +31,9 @@ impl Tables {
     /// The address in the file of the beginning of a part that is mapped.
     fn start(&self, mapped: &Mapped) -> Option<u64> {
         // A mapping begins at a page, a segment anywhere in it.
-        let is_here =
-            |(at, size, _): &&(u64, u64, u64)| (at & !0xfff..at + size).contains(&mapped.offset);
+        let is_here = |(at, size, _): &&(u64, u64, u64)| {
+            (at & !0xfff..at.saturating_add(*size)).contains(&mapped.offset)
+        };
         let (at, _, address) = self.segments.iter().rfind(is_here)?;
         Some(address.wrapping_add(mapped.offset.wrapping_sub(*at)))
     }
