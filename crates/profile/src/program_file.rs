@@ -10,7 +10,8 @@ use crate::inlined::Inlined;
 pub struct ProgramFile {
     /// Where the bytes from an offset on, so many, are in memory.
     segments: Vec<(u64, u64, u64)>,
-    /// Address, size in bytes and name, by address; a size of 0 is not known.
+    /// Address, size in bytes and symbol, by address; a size of 0 is not known. Large files have hundreds of
+    /// thousands, of which few are made readable.
     symbols: Vec<(u64, u64, String)>,
     inlined: Option<Inlined>,
 }
@@ -43,11 +44,11 @@ impl ProgramFile {
     }
 
     /// The name of the function at an offset of the file.
-    pub fn symbol(&self, offset: u64) -> Option<&str> {
+    pub fn symbol(&self, offset: u64) -> Option<String> {
         let address = self.address(offset)?;
         let after = self.symbols.partition_point(|it| it.0 <= address);
-        let (begin, size_bytes, name) = self.symbols.get(after.checked_sub(1)?)?;
-        (*size_bytes == 0 || address - begin < *size_bytes).then_some(name)
+        let (begin, size_bytes, symbol) = self.symbols.get(after.checked_sub(1)?)?;
+        (*size_bytes == 0 || address - begin < *size_bytes).then(|| readable(symbol))
     }
 
     /// The functions that are inlined at an offset of the file, the outermost first: known where the file, or
@@ -80,6 +81,6 @@ fn debug_file(
 fn symbols<'a>(all: impl Iterator<Item = impl ObjectSymbol<'a>>) -> Vec<(u64, u64, String)> {
     let functions = all.filter(|it| it.kind() == SymbolKind::Text && it.is_definition());
     let named =
-        functions.filter_map(|it| Some((it.address(), it.size(), readable(it.name().ok()?))));
+        functions.filter_map(|it| Some((it.address(), it.size(), it.name().ok()?.to_owned())));
     named.collect()
 }
