@@ -64,8 +64,8 @@ fn blocks(
         return Err(Failure::NotMeasured(anyhow!("--alpha {level} takes too many repetitions")));
     };
     let enough = (fewest + MORE_BLOCKS).min(MOST_BLOCKS);
-    // It says how many samples a second are needed, and is not counted: its place is not random.
     let mut files = KnownFiles::default();
+    // It says how many samples a second are needed, and is not counted: its place is not random.
     let tried = observed(&commands[0], LEAST_HZ, &mut files, waiter)?;
     let block = Duration::from_nanos(2 * tried.elapsed_ns);
     if block * fewest as u32 > most {

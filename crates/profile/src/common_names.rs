@@ -82,6 +82,11 @@ fn parted(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix(']')?.rsplit_once('[')
 }
 
+/// The file of a function, as its name has it.
+pub(crate) fn file(name: &str) -> Option<&str> {
+    parted(name).map(|(_, file)| file)
+}
+
 /// The name of a function in the source, which all parts have that a compiler makes of it: `parse [sort]`
 /// of `parse.part.0 [sort]` and `parse.cold [sort]`.
 pub(crate) fn source_name(name: &str) -> String {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Area;
 use crate::call_stacks::{CallStacks, Counts};
+use crate::common_names::file;
 use crate::part::Part;
 use crate::scheduler_functions::only_schedules;
 use crate::thread_times::ThreadTimes;
@@ -150,11 +151,6 @@ pub struct Wait {
 
 /// Functions that begin a program or a thread, and so say nothing as callers.
 const BEGINNINGS: [&str; 5] = ["_start", "__libc_start", "start_thread", "__clone", "__GI___clone"];
-
-/// The file of a function, as its name has it.
-fn file(name: &str) -> &str {
-    name.rsplit(" [").next().unwrap_or(name)
-}
 
 /// The code that a part of a profile comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

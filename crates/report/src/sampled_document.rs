@@ -299,7 +299,8 @@ fn notes(view: &SampledView<'_>) -> Vec<String> {
     if records_hz >= NOTED_RECORDS_HZ {
         notes.push(format!(
             "Its threads left their CPUs about {} times a second, and recording this costs 2 to 3 us \
-             each time: it was slower than unobserved. `thrashlab profile --no-waits` does not.",
+             each time: it was slower than unobserved. `thrashlab profile --no-waits` does not \
+             record it.",
             format::grouped(records_hz / 2)
         ));
     }

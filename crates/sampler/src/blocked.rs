@@ -8,14 +8,59 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use framehop::UnwindRegsNative;
 use sys::clock::monotonic_ns;
 
+/// How often one looks, and how long at most each time, the process at which that ends included.
+const EVERY: Duration = Duration::from_millis(20);
+const MOST: Duration = Duration::from_millis(1);
+/// A wait that no look meets may be so long: the records of its beginning come later than it.
+pub(crate) const MISSED_WAIT_NS: u64 = 60_000_000;
 /// What of each stack is copied.
 const STACK_BYTES: usize = 16 << 10;
 /// Threads of a process that are looked at each time; more are left out.
 const MOST_THREADS: usize = 100;
+
+/// What was seen, until the records of that time have come.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    seen: Vec<Blocked>,
+    begun: Option<Instant>,
+    /// The process that was looked at last: where the time does not suffice for all, the next look begins
+    /// behind it.
+    last_pid: i32,
+}
+
+impl Looks {
+    /// Looks at the threads of processes, unless it is too early, but for those whose call stack is known.
+    pub(crate) fn look(&mut self, pids: impl Iterator<Item = i32>, is_known: impl Fn(i32) -> bool) {
+        if self.begun.is_some_and(|begun| begun.elapsed() < EVERY) {
+            return;
+        }
+        let begun = Instant::now();
+        self.begun = Some(begun);
+        let mut pids: Vec<i32> = pids.collect();
+        pids.sort_unstable_by_key(|pid| (*pid <= self.last_pid, *pid));
+        for pid in pids {
+            let is_new = |tid: &i32| !is_known(*tid) && self.seen.iter().all(|it| it.tid != *tid);
+            let threads = threads(pid).into_iter().filter(is_new);
+            let seen: Vec<Blocked> = threads.filter_map(|tid| Blocked::look(pid, tid)).collect();
+            self.seen.extend(seen);
+            self.last_pid = pid;
+            if begun.elapsed() > MOST {
+                break;
+            }
+        }
+    }
+
+    /// Takes what was seen until a time.
+    pub(crate) fn take(&mut self, until_ns: u64) -> Vec<Blocked> {
+        let count = self.seen.iter().take_while(|it| it.to_ns <= until_ns).count();
+        self.seen.drain(..count).collect()
+    }
+}
 
 /// A thread that waited between two times, in ns of the monotonic clock.
 #[derive(Debug)]
@@ -33,7 +78,7 @@ pub(crate) struct Blocked {
 
 impl Blocked {
     /// Looks at a thread; `None` if it executes, has not waited all the time, or may not be looked at.
-    pub(crate) fn look(pid: i32, tid: i32) -> Option<Self> {
+    fn look(pid: i32, tid: i32) -> Option<Self> {
         let path = format!("/proc/{pid}/task/{tid}/syscall");
         let from_ns = monotonic_ns();
         let text = fs::read_to_string(&path).ok()?;
@@ -56,7 +101,7 @@ impl Blocked {
 }
 
 /// The threads of a process.
-pub(crate) fn threads(pid: i32) -> Vec<i32> {
+fn threads(pid: i32) -> Vec<i32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let threads = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     threads.take(MOST_THREADS).collect()

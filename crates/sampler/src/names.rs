@@ -48,27 +48,25 @@ pub struct KnownFiles {
 type FileVersion = (u64, u64, u64, i64, i64);
 
 impl KnownFiles {
-    /// Reads a file unless it is known as it is now.
-    fn read(&mut self, path: &Arc<str>) {
-        let about = fs::metadata(&**path).ok();
-        let version = about.map(|it| (it.dev(), it.ino(), it.size(), it.mtime(), it.mtime_nsec()));
-        if self.files.get(path).is_none_or(|known| known.0 != version) {
-            let file = ProgramFile::find(path, &program_bytes);
-            self.files.insert(Arc::clone(path), (version, file));
-        }
+    fn forget_changed(&mut self) {
+        self.files.retain(|path, (version, _)| *version == file_version(path));
     }
 
-    fn get(&self, path: &str) -> Option<&ProgramFile> {
-        self.files.get(path).map(|known| &known.1)
+    fn get(&mut self, path: &Arc<str>) -> &ProgramFile {
+        let read = || (file_version(path), ProgramFile::find(path, &program_bytes));
+        &self.files.entry(Arc::clone(path)).or_insert_with(read).1
     }
+}
+
+fn file_version(path: &str) -> Option<FileVersion> {
+    let about = fs::metadata(path).ok()?;
+    Some((about.dev(), about.ino(), about.size(), about.mtime(), about.mtime_nsec()))
 }
 
 /// Names of addresses.
 struct Names<'a> {
     changed: Changed,
     files: &'a mut KnownFiles,
-    /// Files that were looked at for this profile.
-    read: HashSet<Arc<str>>,
     /// The functions that compilers at run time have listed, by process (`/tmp/perf-PID.map`).
     maps: HashMap<i32, Vec<(u64, u64, String)>>,
 }
@@ -77,7 +75,8 @@ impl Names<'_> {
     /// The functions that are inlined at a place whose name is known, the outermost first.
     fn inlined(&self, frame: &Frame) -> Vec<String> {
         let Frame::File(path, offset) = frame else { return Vec::new() };
-        let inlined = self.files.get(path).map_or_else(Vec::new, |file| file.inlined(*offset));
+        let file = self.files.files.get(path);
+        let inlined = file.map_or_else(Vec::new, |(_, file)| file.inlined(*offset));
         inlined.iter().map(|name| format!("{name} [{}]", short(path))).collect()
     }
 
@@ -102,10 +101,7 @@ impl Names<'_> {
                 if self.changed.files.contains(&**path) {
                     return format!("[{short}]");
                 }
-                if self.read.insert(Arc::clone(path)) {
-                    self.files.read(path);
-                }
-                match self.files.get(path).and_then(|file| file.symbol(*offset)) {
+                match self.files.get(path).symbol(*offset) {
                     Some(name) => format!("{name} [{short}]"),
                     None => format!("[{short}]"),
                 }
@@ -300,7 +296,8 @@ fn thread_times(threads: &[Thread], nodes: &[u32]) -> Vec<ThreadTimes> {
 
 /// The call stacks with names; several places of a function are one.
 fn tree(stacks: &Stacks, changed: Changed, files: &mut KnownFiles) -> (StackTree, Vec<u32>) {
-    let mut names = Names { changed, files, read: HashSet::new(), maps: HashMap::new() };
+    files.forget_changed();
+    let mut names = Names { changed, files, maps: HashMap::new() };
     let mut tree = StackTree::default();
     let mut nodes: Vec<u32> = Vec::with_capacity(stacks.all.len());
     let mut areas: Vec<Area> = Vec::with_capacity(stacks.all.len());

@@ -15,10 +15,6 @@ use crate::watched::Watched;
 
 /// How often the records are taken, at least.
 const ROUND: Duration = Duration::from_millis(20);
-/// Time that looks at waiting threads take of each round, at most, and of one process more.
-const MOST_LOOKING: Duration = Duration::from_millis(1);
-/// A wait that is not seen in a look every round may be so long: records of its beginning come later.
-const MISSED_WAIT: Duration = Duration::from_millis(60);
 /// Memory of each CPU in pages, at first; less where a limit of locked memory forbids it.
 const RING_PAGES: usize = 2048;
 const LEAST_RING_PAGES: usize = 8;
@@ -93,7 +89,6 @@ pub(crate) struct Recording {
     options: Options,
     begun: Instant,
     started: SystemTime,
-    looked: Instant,
 }
 
 impl Recording {
@@ -108,8 +103,7 @@ impl Recording {
             watched.keep_times();
         }
         let (begun, started) = (Instant::now(), SystemTime::now());
-        let looked = begun;
-        Ok(Self { rings, records, watched, with_kernel, options, begun, started, looked })
+        Ok(Self { rings, records, watched, with_kernel, options, begun, started })
     }
 
     /// Adds a process that was there before.
@@ -132,9 +126,8 @@ impl Recording {
         records.settle(is_end, |time_ns, record| watched.take(time_ns, record));
         // Where the kernel does not say where threads wait, one can see those of one's own.
         let is_blind = !self.with_kernel && self.options.switches_hz.is_some();
-        if is_blind && !is_end && self.looked.elapsed() >= ROUND {
-            self.looked = Instant::now();
-            self.watched.look(MOST_LOOKING, MISSED_WAIT.as_nanos() as u64);
+        if is_blind && !is_end {
+            self.watched.look();
         }
     }
 

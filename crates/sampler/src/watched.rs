@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use framehop::{CacheNative, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative};
 use linux_perf_event_reader::{
     ContextSwitchRecord, EventRecord, RawData, RawEventRecord, SampleRecord, TaskWasPreempted,
 };
 
-use crate::blocked::{self, Blocked};
+use crate::blocked::{Looks, MISSED_WAIT_NS};
 use crate::modules::{Files, Mapped, Section};
 use crate::running::RunningProcess;
 use crate::stacks::{Frame, NOTHING, Stacks};
@@ -79,11 +78,8 @@ pub(crate) struct Watched {
     names_touched: bool,
     /// Whether what threads do when is kept.
     keeps_times: bool,
-    /// Threads that were seen waiting, of which the records may still come, and the longest wait that may be missed.
-    seen: Vec<Blocked>,
-    missed_wait_ns: u64,
-    /// The process that was looked at last.
-    looked_at: i32,
+    /// Threads that were seen waiting.
+    looks: Looks,
 }
 
 impl Watched {
@@ -93,9 +89,7 @@ impl Watched {
         Self {
             names_touched,
             keeps_times: false,
-            seen: Vec::new(),
-            missed_wait_ns: 0,
-            looked_at: 0,
+            looks: Looks::default(),
             switch_ids: switch_ids.to_vec(),
             fault_ids: fault_ids.to_vec(),
             files: Files::default(),
@@ -115,33 +109,16 @@ impl Watched {
         self.keeps_times = true;
     }
 
-    /// Looks at the threads of which no call stack is known yet, for at most a while; waits of up to so many ns
-    /// may be missed. Where that does not suffice for all processes, the next look begins behind the last one.
-    pub(crate) fn look(&mut self, most: Duration, missed_wait_ns: u64) {
-        self.missed_wait_ns = missed_wait_ns;
-        let begun = Instant::now();
-        let mut pids: Vec<i32> = self.processes.keys().copied().collect();
-        pids.sort_unstable_by_key(|pid| (*pid <= self.looked_at, *pid));
-        for pid in pids {
-            let is_seen = |tid: &i32| {
-                self.seen.iter().any(|it| it.tid == *tid)
-                    || self.live.get(tid).is_some_and(|thread| thread.left_at.is_some())
-            };
-            let threads = blocked::threads(pid).into_iter().filter(|tid| !is_seen(tid));
-            let seen: Vec<Blocked> = threads.filter_map(|tid| Blocked::look(pid, tid)).collect();
-            self.seen.extend(seen);
-            self.looked_at = pid;
-            if begun.elapsed() > most {
-                break;
-            }
-        }
+    /// Looks at the threads of which no call stack is known yet.
+    pub(crate) fn look(&mut self) {
+        let live = &self.live;
+        let is_known = |tid| live.get(&tid).is_some_and(|thread| thread.left_at.is_some());
+        self.looks.look(self.processes.keys().copied(), is_known);
     }
 
     /// Uses what was seen until a time, up to which all records have come.
     fn use_seen(&mut self, until_ns: u64) {
-        let count = self.seen.iter().take_while(|it| it.to_ns <= until_ns).count();
-        let seen: Vec<Blocked> = self.seen.drain(..count).collect();
-        for thread in seen {
+        for thread in self.looks.take(until_ns) {
             let live = self.live.get(&thread.tid);
             let since_ns = live.and_then(Thread::waits_since_ns);
             if since_ns.is_none_or(|since_ns| since_ns > thread.from_ns) {
@@ -151,8 +128,7 @@ impl Watched {
             let (user, reaches_root) =
                 self.unwound(thread.pid, (thread.ip, registers), (thread.sp, &thread.stack));
             let stack = self.stack(thread.tid, user, reaches_root, Vec::new());
-            let left_at = LeftAt::Seen(stack, self.missed_wait_ns);
-            self.thread(thread.tid).left_at = Some(left_at);
+            self.thread(thread.tid).left_at = Some(LeftAt::Seen(stack, MISSED_WAIT_NS));
         }
     }
 
@@ -317,8 +293,6 @@ impl Watched {
     pub(crate) fn sample(&mut self, sample: &SampleRecord<'_>, kind: SampleKind) {
         let (Some(pid), Some(tid)) = (sample.pid, sample.tid) else { return };
         let (user, reaches_root) = self.user_frames(pid, sample);
-        self.samples += 1;
-        self.truncated += u64::from(!reaches_root);
         let mut inner = Vec::new();
         if kind == SampleKind::Fault && self.names_touched {
             inner.extend(sample.addr.filter(|address| *address >> 63 == 0).map(|address| {
@@ -343,8 +317,10 @@ impl Watched {
         }
     }
 
-    /// The call stack of a thread: the program's part, given with the innermost first, and what is below it.
+    /// Counts a call stack of a thread: the program's part, given with the innermost first, and what is below it.
     fn stack(&mut self, tid: i32, user: Vec<Frame>, reaches_root: bool, inner: Vec<Frame>) -> u32 {
+        self.samples += 1;
+        self.truncated += u64::from(!reaches_root);
         let name = Arc::clone(&self.thread(tid).name);
         let mut stack = self.stacks.of(NOTHING, Frame::Thread(name));
         if !reaches_root {

@@ -24,6 +24,19 @@ int main(void) {
 }
 "#;
 
+/// Starts a program 300 times that hardly does anything.
+const SHORT: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    for (int child = 0; child < 300; child++) {
+        if (fork() == 0) { execlp("cat", "cat", "/dev/null", (char *)0); _exit(1); }
+        wait(0);
+    }
+    return 0;
+}
+"#;
+
 #[test]
 fn call_stacks_reach_the_beginning_of_a_deep_one_and_of_the_loader() {
     const NAME: &str = "call_stacks_reach_the_beginning_of_a_deep_one_and_of_the_loader";
@@ -32,21 +45,19 @@ fn call_stacks_reach_the_beginning_of_a_deep_one_and_of_the_loader() {
         return;
     }
     compile(&fixture, "deep.c", DEEP, &["-O1", "-fomit-frame-pointer"]);
-    let profiled = |words: &[&str]| {
-        let mut command = fixture.thrashlab("profile --collapsed stacks.txt --");
-        command.args(words);
-        let finished = fixture.finish(command);
-        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let stacks = |program: &str| {
+        profiled(&fixture, "--collapsed stacks.txt", program);
         fs::read_to_string(fixture.path().join("stacks.txt")).unwrap()
     };
-    let stacks = profiled(&["./deep"]);
+    let of_deep = stacks("deep");
     let [all, whole] =
-        ["works_[deep]", "main_[deep];deep_[deep];works_[deep]"].map(|name| sum_of(&stacks, name));
+        ["works_[deep]", "main_[deep];deep_[deep];works_[deep]"].map(|name| sum_of(&of_deep, name));
     // Others have less memory for samples.
-    assert!(!is_root() || all > 0.0 && whole > 0.9 * all, "{stacks}");
+    assert!(!is_root() || all > 0.0 && whole > 0.9 * all, "{of_deep}");
     // The time of short programs is mostly that of the dynamic loader.
-    let stacks = profiled(&["sh", "-c", "for i in $(seq 300); do cat /dev/null; done"]);
-    let loader: Vec<&str> = stacks.lines().filter(|line| line.contains("[ld-")).collect();
+    compile(&fixture, "short.c", SHORT, &["-O1"]);
+    let of_short = stacks("short");
+    let loader: Vec<&str> = of_short.lines().filter(|line| line.contains("[ld-")).collect();
     let loader = loader.join("\n");
     let (all, cut) = (sum_of(&loader, "[ld-"), sum_of(&loader, "cut_off"));
     assert!(all > 0.0 && cut < 0.1 * all, "{loader}");

@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use crate::recorded::compile;
-use crate::sampled::can_sample;
+use crate::sampled::{can_sample, profiled};
 use crate::skip::skip;
 use crate::support::Fixture;
 
@@ -40,9 +38,7 @@ fn a_fault_that_reads_a_file_has_its_name_and_the_function_that_touches_it() {
     }
     compile(&fixture, "scans.c", SCANS, &["-O2", "-fomit-frame-pointer"]);
     fs::write(fixture.path().join("big.data"), vec![7; 4096 * PAGES as usize]).unwrap();
-    let finished = fixture.finish(fixture.thrashlab("profile --json --faults major -- ./scans"));
-    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
-    let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let (profile, _) = profiled(&fixture, "--faults major", "scans");
     if profile["missed"] != serde_json::json!([]) {
         return skip(NAME, "this user may not see faults in the kernel");
     }

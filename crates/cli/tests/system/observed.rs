@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::recorded::compile;
-use crate::sampled::can_sample;
+use crate::sampled::{can_sample, profiled};
 use crate::screen::screen;
 use crate::skip::skip;
 use crate::support::{Fixture, is_root, sandbox_works};
@@ -127,9 +127,7 @@ fn functions_that_were_inlined_are_named_where_the_program_has_their_names() {
     }
     let functions = |arguments: &[&str]| {
         compile(&fixture, "inlined.c", INLINED, arguments);
-        let finished = fixture.finish(fixture.thrashlab("profile --json -- ./inlined"));
-        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
-        let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let (profile, _) = profiled(&fixture, "", "inlined");
         // On a busy machine the kernel's part of a function's time is considerable.
         let share = |name: &str| {
             let all = profile["functions"].as_array().unwrap();

@@ -144,7 +144,7 @@ fn assert_says(finished: &Finished, words: &[&str]) {
     }
 }
 
-/// The profile of a program of the test, and what that has printed.
+/// The profile of a program of the test, with its arguments, and what that has printed.
 pub(crate) fn profiled(
     fixture: &Fixture,
     options: &str,
@@ -231,10 +231,7 @@ fn page_faults_have_the_function_that_makes_them() {
         return;
     }
     compile(&fixture, "faults.c", FAULTS, &["-O2", "-fomit-frame-pointer"]);
-    let words = "profile --json --faults minor -- ./faults 2000";
-    let finished = fixture.finish(fixture.thrashlab(words));
-    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
-    let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let (profile, _) = profiled(&fixture, "--faults minor", "faults 2000");
     if profile["missed"] != serde_json::json!([]) {
         return skip(NAME, "this user may not see faults in the kernel");
     }
