@@ -14,6 +14,20 @@ const ZRAM: &str = "/etc/systemd/zram-generator.conf";
 const AT_BOOT: &str = "/etc/tmpfiles.d/90-freeze.conf";
 const UNIT: &str = "a drop-in of the unit (systemctl edit UNIT)";
 const DAEMON: &str = "the unit of the daemon (systemctl edit UNIT)";
+const SLICE: &str = "a drop-in of the slice (systemctl edit user.slice)";
+/// What a policy does to control groups of its own, and the daemon that manages groups by itself.
+const GROUP: &str = "group.";
+const GROUP_DAEMON: &str = "systemd-oomd";
+/// Files of control groups, and the settings of a unit that write them (systemd.resource-control(5),
+/// systemd.service(5)).
+const UNIT_SETTINGS: [(&str, &str); 6] = [
+    ("memory.min", "MemoryMin"),
+    ("memory.low", "MemoryLow"),
+    ("memory.high", "MemoryHigh"),
+    ("memory.max", "MemoryMax"),
+    ("memory.swap.max", "MemorySwapMax"),
+    ("memory.oom.group", "OOMPolicy"),
+];
 /// How the setting of a policy begins that names its daemon.
 const DAEMON_SETTING: &str = "daemon=";
 /// The free memory that the kernel keeps has another size on each machine.
@@ -80,7 +94,12 @@ impl MachineNow {
         let mut changes: Vec<Change> = Vec::new();
         for (file, lines) in policy.settings.iter().flat_map(|it| self.lines(policy, it)) {
             match changes.iter_mut().find(|change| change.file == file) {
-                Some(change) => change.lines.extend(lines),
+                // Several settings of one unit are below one heading.
+                Some(change) => {
+                    let new = lines.into_iter().filter(|line| !change.lines.contains(line));
+                    let new: Vec<String> = new.collect();
+                    change.lines.extend(new);
+                }
                 None => changes.push(Change { file, lines }),
             }
         }
@@ -94,6 +113,9 @@ impl MachineNow {
         let (name, value) = (name.trim(), value.trim());
         if let Some(name) = name.strip_prefix(SYSCTL) {
             return vec![(SYSCTLS, self.sysctl(name, value))];
+        }
+        if let Some(name) = name.strip_prefix(GROUP) {
+            return unit_lines(name, value).into_iter().collect();
         }
         let wants_zram = has_zram(policy);
         let at_boot = |file: &str, value: &str| {
@@ -113,6 +135,12 @@ impl MachineNow {
             }
             "subject.lru_gen" => at_boot("enabled", if value == "on" { "y" } else { "n" }),
             "subject.lru_gen.min_ttl_ms" => at_boot("min_ttl_ms", value),
+            "daemon" if daemon(policy) == Some(GROUP_DAEMON) => {
+                let lines = ["+[Slice]", "+ManagedOOMSwap=kill", "+ManagedOOMMemoryPressure=kill"];
+                let about = format!("+# {}", policy.about);
+                vec![(SLICE, lines.map(str::to_owned).into_iter().chain([about]).collect())]
+            }
+            "daemon" if policy.settings.iter().any(|it| it.starts_with(GROUP)) => Vec::new(),
             "daemon" => {
                 let lines = ["+[Service]", "+ExecStart="].map(str::to_owned);
                 vec![(DAEMON, [&lines[..], &[format!("+ExecStart={value}")]].concat())]
@@ -158,6 +186,23 @@ impl MachineNow {
 /// Whether a device of swap is in compressed memory.
 fn is_zram(device: &str) -> bool {
     device.contains("zram")
+}
+
+/// The lines of a unit for a file of a group, which is named as in `bystander.memory.min`. Sizes are
+/// those of the suite's machine.
+fn unit_lines(name: &str, value: &str) -> Option<(&'static str, Vec<String>)> {
+    let (group, file) = name.split_once('.')?;
+    let (_, setting) = UNIT_SETTINGS.iter().find(|(known, _)| *known == file)?;
+    let unit = match group {
+        "offenders" => "a drop-in of the unit that may fill memory (systemctl edit UNIT)",
+        _ => "a drop-in of the unit that must survive (systemctl edit UNIT)",
+    };
+    let line = match (*setting, value) {
+        ("OOMPolicy", _) => format!("+{setting}=kill"),
+        (_, "0") => format!("+{setting}=0"),
+        _ => format!("+{setting}=…  # {group}: {value} in the suite"),
+    };
+    Some((unit, vec!["+[Service]".to_owned(), line]))
 }
 
 /// The name of the daemon that a policy starts.
@@ -268,6 +313,14 @@ mod tests {
         assert!(lines(&policy("same", &["sysctl.vm.swappiness=60"])).is_empty());
         let high = lines(&policy("high", &["memory.high = 0.8 x limit"]));
         assert_eq!(high[1], "+MemoryHigh=…  # 0.8 of MemoryMax");
+        let grouped = ["group.offenders.memory.max=14M", "group.offenders.memory.swap.max=0"];
+        let grouped = [&grouped[..], &["daemon=sleep infinity"]].concat();
+        assert_eq!(
+            lines(&policy("limited", &grouped)),
+            ["+[Service]", "+MemoryMax=…  # offenders: 14M in the suite", "+MemorySwapMax=0"]
+        );
+        let oomd = policy("oomd", &["group.*=one each", "daemon=/usr/lib/systemd/systemd-oomd"]);
+        assert_eq!(lines(&oomd)[1], "+ManagedOOMSwap=kill");
         let mut keeps = now.clone();
         keeps.sysctls.insert(MIN_FREE.to_owned(), "11000".to_owned());
         let reserve = keeps.changes(&policy("reserve", &["sysctl.vm.min_free_kbytes=5120"]));

@@ -56,6 +56,10 @@ pub struct FreezeRun {
     pub finished: u64,
     /// Offenders that could not start, or to which the kernel refused memory.
     pub refused: u64,
+    /// The share of the bystander's work that it did not do after the first offender had started, at the
+    /// rate that it had before; absent if either is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_lost: Option<f64>,
     /// Why the machine under test died, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub death: Option<String>,
@@ -104,9 +108,17 @@ struct Freeze {
     to_ns: u64,
 }
 
-/// The measures of a run whose load is an exhaustion, next to a daemon that ends processes or without
-/// one. `None` without a header.
-pub fn freeze_run(run: &Run, has_daemon: bool) -> Option<FreezeRun> {
+/// What a run is, apart from its file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances {
+    /// Whether a daemon that ends processes runs next to it.
+    pub has_daemon: bool,
+    /// Whether its load fits into memory, so that nothing has to die: its offenders are bystanders, too.
+    pub is_healthy: bool,
+}
+
+/// The measures of a run whose load is an exhaustion. `None` without a header.
+pub fn freeze_run(run: &Run, circumstances: Circumstances) -> Option<FreezeRun> {
     let seed = run.header.as_ref()?.spec.seed;
     let samples: Vec<&SampleRecord> = run.samples().collect();
     let idle_ns = idle_ns(&samples);
@@ -114,7 +126,7 @@ pub fn freeze_run(run: &Run, has_daemon: bool) -> Option<FreezeRun> {
     let totals = Totals::read(run);
     let mut victims = totals.victims(status);
     let mut refused = totals.load("offenders_refused");
-    if has_daemon {
+    if circumstances.has_daemon {
         // A daemon ends processes by SIGTERM, which the load counts with those that failed.
         let bystander = u64::from(refused > 0 && victims.bystanders == 0 && has_stopped(&samples));
         victims.bystanders += bystander;
@@ -122,6 +134,9 @@ pub fn freeze_run(run: &Run, has_daemon: bool) -> Option<FreezeRun> {
         refused = 0;
         // The agent ends a run so if its probe ended otherwise than by the OOM killer.
         victims.probe += u64::from(run.end().is_some_and(|end| end.status == EndStatus::Killed));
+    }
+    if circumstances.is_healthy {
+        victims.bystanders += std::mem::take(&mut victims.offenders);
     }
     let mut result = FreezeRun {
         seed,
@@ -133,6 +148,7 @@ pub fn freeze_run(run: &Run, has_daemon: bool) -> Option<FreezeRun> {
         first_kill_after_s: totals.first_kill_after_s(),
         finished: totals.load("offenders_finished"),
         refused,
+        work_lost: work_lost(&samples),
         death: death(run, status),
         ..FreezeRun::default()
     };
@@ -162,6 +178,26 @@ fn idle_ns(samples: &[&SampleRecord]) -> Option<f64> {
     let delays: Vec<f64> =
         samples.iter().filter(is_idle).map(|sample| sample.delay_ns() as f64).collect();
     median(&delays).filter(|ns| *ns > 0.0)
+}
+
+/// The share of the bystander's touches that are missing after the first offender started. Its rate is that
+/// of the idle responses.
+fn work_lost(samples: &[&SampleRecord]) -> Option<f64> {
+    let readings = || {
+        samples.iter().filter_map(|sample| {
+            let read = |name| counter(&sample.after, LOAD, name);
+            Some((ended_ns(sample), read("bystander_touches")?, read("offenders_started")?))
+        })
+    };
+    let idle = || readings().filter(|(_, _, started)| *started == 0);
+    let ((from_ns, from, _), (idle_ns, idle_to, _)) = (idle().next()?, idle().last()?);
+    let (last_ns, last, _) = readings().last()?;
+    let elapsed = |from_ns: u64, to_ns: u64| {
+        Some(to_ns.saturating_sub(from_ns) as f64).filter(|ns| *ns > 0.0)
+    };
+    let rate = idle_to.saturating_sub(from) as f64 / elapsed(from_ns, idle_ns)?;
+    let due = rate * elapsed(idle_ns, last_ns)?;
+    (due > 0.0).then(|| (1.0 - last.saturating_sub(idle_to) as f64 / due).clamp(0.0, 1.0))
 }
 
 /// Whether the bystander touched nothing more at the end: it touches memory 20 times a second as long as it

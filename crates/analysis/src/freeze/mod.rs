@@ -18,7 +18,7 @@ mod ranking;
 
 pub use advice::{Advice, Effect};
 pub use machine::{Change, MachineNow};
-pub use measure::{FreezeRun, Victims, freeze_run};
+pub use measure::{Circumstances, FreezeRun, Victims, freeze_run};
 pub use ranking::{
     FreezeCell, FreezePolicy, FreezeRanking, FreezeScenario, FreezeSuiteRuns, PolicyScore,
 };

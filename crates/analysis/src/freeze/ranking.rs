@@ -29,6 +29,13 @@ pub struct FreezeScenario {
     /// Address of the complaint that it reproduces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+    /// Whether it fits into memory, so that whoever is killed is a wrong victim.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub healthy: bool,
+}
+
+fn is_false(it: &bool) -> bool {
+    !it
 }
 
 /// Settings under test.
@@ -95,6 +102,11 @@ impl FreezeCell {
     pub fn wrong_victims(&self) -> Option<f64> {
         let wrong: u64 = self.runs.iter().map(|run| run.victims.wrong()).sum();
         (!self.runs.is_empty()).then(|| wrong as f64 / self.runs.len() as f64)
+    }
+
+    /// The median share of the bystander's work that was not done; `None` if no run has it.
+    pub fn work_lost(&self) -> Option<f64> {
+        median(&self.runs.iter().filter_map(|run| run.work_lost).collect::<Vec<_>>())
     }
 
     /// How many machines died.

@@ -116,6 +116,12 @@ fn run(
 }
 
 const NOBODY: [u64; 3] = [0; 3];
+const WITH_DAEMON: Circumstances = Circumstances { has_daemon: true, is_healthy: false };
+
+/// The measures of a run without a daemon.
+fn measures(run: &Run) -> FreezeRun {
+    freeze_run(run, Circumstances::default()).unwrap()
+}
 
 /// What a daemon ends gets SIGTERM, which the load counts as refused. The bystander touches memory up to
 /// this sample.
@@ -140,7 +146,8 @@ fn ended_by_a_daemon(refused: u64, last_touch: u64) -> Run {
 #[test]
 fn who_a_daemon_ended_is_known_by_what_the_bystander_touches() {
     let victims = |run: &Run, has_daemon| {
-        let measured = freeze_run(run, has_daemon).unwrap();
+        let circumstances = if has_daemon { WITH_DAEMON } else { Circumstances::default() };
+        let measured = freeze_run(run, circumstances).unwrap();
         (measured.victims.offenders, measured.victims.bystanders, measured.refused)
     };
     let offenders = ended_by_a_daemon(2, 60);
@@ -156,13 +163,44 @@ fn who_a_daemon_ended_is_known_by_what_the_bystander_touches() {
 #[test]
 fn a_probe_that_a_daemon_ended_is_a_wrong_victim() {
     let cut_off = run(60, &[], 12 * INTERVAL_NS, EndStatus::Killed, NOBODY);
-    let probe = |has_daemon| freeze_run(&cut_off, has_daemon).unwrap().victims.probe;
-    assert_eq!((probe(true), probe(false)), (1, 0), "without one the user may have ended it");
+    let with_daemon = freeze_run(&cut_off, WITH_DAEMON).unwrap();
+    let victims = [with_daemon, measures(&cut_off)].map(|it| it.victims.probe);
+    assert_eq!(victims, [1, 0], "without one the user may have ended it");
+}
+
+#[test]
+fn whoever_dies_of_what_fits_into_memory_is_a_wrong_victim() {
+    let run = run(60, &[], u64::MAX, EndStatus::Complete, [2, 1, 3]);
+    let healthy = Circumstances { is_healthy: true, ..Circumstances::default() };
+    let victims =
+        [healthy, Circumstances::default()].map(|it| freeze_run(&run, it).unwrap().victims);
+    assert_eq!(victims[0], Victims { bystanders: 3, ..Victims::default() });
+    assert_eq!(victims.map(|it| it.wrong()), [3, 1]);
+}
+
+#[test]
+fn the_work_that_a_bystander_loses_is_that_below_its_idle_rate() {
+    let lost = |touches: &dyn Fn(u64) -> u64| {
+        let mut run = run(60, &[], u64::MAX, EndStatus::Complete, NOBODY);
+        for line in &mut run.lines {
+            let Line::Sample(sample) = line else { continue };
+            let load = sample.after.get_mut("load").unwrap();
+            load.insert("bystander_touches".into(), touches(u64::from(sample.index)));
+        }
+        measures(&run).work_lost.unwrap()
+    };
+    let close = |one: f64, other: f64| assert!((one - other).abs() < 1e-9, "{one} {other}");
+    close(lost(&|index| 100 * index), 0.0);
+    close(lost(&|index| 100 * index.min(LEAD - 1) + 25 * index.saturating_sub(LEAD - 1)), 0.75);
+    close(lost(&|index| 100 * index.min(LEAD - 1)), 1.0);
+    close(lost(&|index| 100 * index.min(LEAD - 1) + 300 * index.saturating_sub(LEAD - 1)), 0.0);
+    let unknown = run(60, &[], u64::MAX, EndStatus::Complete, NOBODY);
+    assert_eq!(measures(&unknown).work_lost, None);
 }
 
 #[test]
 fn a_machine_that_always_answers_is_never_frozen() {
-    let measured = freeze_run(&run(60, &[], u64::MAX, EndStatus::Complete, NOBODY), false).unwrap();
+    let measured = measures(&run(60, &[], u64::MAX, EndStatus::Complete, NOBODY));
     assert_eq!(measured.frozen_s, Some(Observation::exact(0.0)));
     assert_eq!((measured.responses, measured.lost, measured.seed), (60, 0, 7));
     assert_eq!((measured.idle_s, measured.first_kill_after_s), (Some(0.08), None));
@@ -173,8 +211,7 @@ fn two_freezes_are_summed_and_the_longest_is_known() {
     let start_ns = 10 * INTERVAL_NS;
     let frozen =
         [(start_ns, start_ns + 2_000 * MS), (start_ns + 8_000 * MS, start_ns + 9_000 * MS)];
-    let measured =
-        freeze_run(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY), false).unwrap();
+    let measured = measures(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY));
     let [sum, longest] = [measured.frozen_s, measured.longest_s].map(|it| it.unwrap().value);
     assert!((sum - 3.16).abs() < 1e-9 && (longest - 2.08).abs() < 1e-9, "{sum} {longest}");
 }
@@ -187,7 +224,7 @@ fn a_run_without_an_idle_response_has_no_frozen_seconds() {
             sample.after = counters(1, 0);
         }
     }
-    let measured = freeze_run(&run, false).unwrap();
+    let measured = measures(&run);
     assert_eq!((measured.idle_s, measured.frozen_s, measured.longest_s), (None, None, None));
 }
 
@@ -202,7 +239,7 @@ fn a_response_that_fails_at_once_is_a_freeze_until_the_next_one() {
             sample.censored_at_ns = sample.completed_ns.take().map(|ns| ns - IDLE_NS + MS);
         }
     }
-    let measured = freeze_run(&run, false).unwrap();
+    let measured = measures(&run);
     assert_eq!((measured.lost, measured.frozen_s), (3, Some(Observation::exact(1.5))));
 }
 
@@ -218,8 +255,7 @@ fn a_range_with_a_bound_in_it_ends_in_a_bound() {
 #[test]
 fn a_probe_that_was_killed_is_a_wrong_victim_and_makes_a_bound() {
     let end_ns = 12 * INTERVAL_NS;
-    let measured =
-        freeze_run(&run(60, &[], end_ns, EndStatus::OutOfMemory, [0, 1, 1]), false).unwrap();
+    let measured = measures(&run(60, &[], end_ns, EndStatus::OutOfMemory, [0, 1, 1]));
     assert_eq!(measured.victims, Victims { bystanders: 1, probe: 1, ..Victims::default() });
     assert!(measured.frozen_s.unwrap().is_lower_bound);
     // 12 of 60 half seconds were seen, from the first one on.
@@ -275,7 +311,7 @@ proptest! {
     fn a_freeze_of_known_length_is_measured(point in LEAD + 1..40, length_ms in 300..9_000_u64) {
         let from_ns = point * INTERVAL_NS;
         let frozen = [(from_ns, from_ns + length_ms * MS)];
-        let measured = freeze_run(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY), false).unwrap();
+        let measured = measures(&run(60, &frozen, u64::MAX, EndStatus::Complete, NOBODY));
         let expected_s = (length_ms * MS + IDLE_NS) as f64 / 1e9;
         let found = measured.frozen_s.unwrap();
         prop_assert!(!found.is_lower_bound && (found.value - expected_s).abs() < 1e-9, "{found:?}");
@@ -288,7 +324,7 @@ proptest! {
         let from_ns = point * INTERVAL_NS;
         let end_ns = from_ns + cut_ms * MS;
         let frozen = [(from_ns, from_ns + 20_000 * MS)];
-        let cut = freeze_run(&run(60, &frozen, end_ns, EndStatus::Timeout, NOBODY), false).unwrap();
+        let cut = measures(&run(60, &frozen, end_ns, EndStatus::Timeout, NOBODY));
         let bound = cut.frozen_s.unwrap();
         prop_assert!(bound.is_lower_bound && bound.value <= 20.08);
         prop_assert!((bound.value - cut_ms as f64 / 1e3).abs() < 1e-9, "{bound:?}");
@@ -300,7 +336,7 @@ proptest! {
     fn every_victim_is_counted_once(offenders in 0..9_u64, bystanders in 0..2_u64, others in 0..3_u64) {
         let all = offenders + bystanders + others;
         let killed = [offenders, bystanders, all];
-        let victims = freeze_run(&run(60, &[], u64::MAX, EndStatus::Complete, killed), false).unwrap().victims;
+        let victims = measures(&run(60, &[], u64::MAX, EndStatus::Complete, killed)).victims;
         prop_assert_eq!(victims, Victims { offenders, bystanders, probe: 0, others });
         prop_assert_eq!(victims.wrong(), bystanders + others);
     }

@@ -38,6 +38,25 @@ while sleep 0.1; do
 done
 ";
 
+/// Policies whose root is the folder next to their file, with the processes of a run in groups: without
+/// limits, and with one for the offender or the bystander alone.
+const GROUPS: &str = "\
+[[policy]]
+name = \"apart\"
+groups = {}
+daemon = { root = \"root\", command = \"idle\" }
+[[policy]]
+name = \"limited\"
+groups = { offenders = { \"memory.max\" = \"6M\" } }
+daemon = { root = \"root\", command = \"idle\" }
+[[policy]]
+name = \"starved\"
+groups = { bystander = { \"memory.max\" = \"4M\" } }
+daemon = { root = \"root\", command = \"idle\" }
+";
+/// A daemon that does nothing.
+const IDLE: &str = "#!/bin/sh\nexec sleep 1000\n";
+
 /// Makes a root of a static busybox, and a program of this text in it. `None`, which is noted, without one.
 fn busybox_root(test: &str, folder: &Path, name: &str, text: &str) -> Option<()> {
     let words = |command: &str| {
@@ -118,6 +137,39 @@ fn a_daemon_of_a_folder_kills_before_the_kernel_does() {
     assert!(killer["first_kill_after_s"].is_null(), "{killer}");
     let problem = cell("missing")["problem"].as_str().unwrap().to_owned();
     assert!(problem.contains("start script") && problem.contains("kiler: not found"), "{problem}");
+}
+
+#[test]
+fn bystander_and_offenders_have_groups_with_limits_of_their_own() {
+    const NAME: &str = "bystander_and_offenders_have_groups_with_limits_of_their_own";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let folder = lab.fixture.path().to_owned();
+    if busybox_root(NAME, &folder.join("root"), "idle", IDLE).is_none() {
+        return;
+    }
+    let machine = lab.machine();
+    let kernel = machine.split_once("kernel=").unwrap().1;
+    fs::write(folder.join("short.toml"), SCENARIO).unwrap();
+    fs::write(folder.join("groups.toml"), GROUPS).unwrap();
+    let request = ["short.toml", "--policy", "groups.toml", "--kernels", kernel, "--json"];
+
+    let measured = freeze(&lab, &request);
+    measured.expect(0, &["4 runs"]);
+    let figures: serde_json::Value = serde_json::from_str(&measured.stdout).unwrap();
+    let run = |policy: &str| {
+        let cells = figures["cells"].as_array().unwrap();
+        cells.iter().find(|cell| cell["policy"] == policy).unwrap()["runs"][0].clone()
+    };
+    let killed = |policy: &str| {
+        ["offenders", "bystanders", "probe"]
+            .map(|who| run(policy)["victims"][who].as_u64().unwrap())
+    };
+    assert_eq!(killed("apart"), [1, 0, 0], "{}", run("apart"));
+    assert_eq!(killed("limited"), [1, 0, 0], "{}", run("limited"));
+    let [apart_s, limited_s] =
+        ["apart", "limited"].map(|it| run(it)["first_kill_after_s"].as_f64().unwrap());
+    assert!(limited_s < apart_s / 2.0, "{limited_s} {apart_s}");
+    assert_eq!(killed("starved")[1], 1, "{}", run("starved"));
 }
 
 #[test]

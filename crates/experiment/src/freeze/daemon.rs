@@ -13,6 +13,7 @@ use keep::out_file::write_whole;
 use serde::Deserialize;
 use vm::{START_SCRIPT, START_SCRIPT_PACKAGE, is_path_of_root};
 
+use super::groups::{GROUPS_SCRIPT, Groups, PLACE};
 use crate::typed::Setting;
 
 /// The root of daemons whose policy names none.
@@ -46,6 +47,9 @@ pub(super) struct Daemon {
     command: String,
     /// A command of the shell that works once the daemon is ready; without it the daemon has two seconds.
     ready: Option<String>,
+    /// The control groups in which the processes of a run are, if they have some of their own.
+    #[serde(skip)]
+    groups: Option<Groups>,
 }
 
 fn default_root() -> String {
@@ -53,6 +57,28 @@ fn default_root() -> String {
 }
 
 impl Daemon {
+    /// A daemon that does nothing.
+    pub(super) fn idle() -> Self {
+        Self {
+            root: default_root(),
+            packages: Vec::new(),
+            setup: String::new(),
+            command: "sleep infinity".to_owned(),
+            ready: None,
+            groups: None,
+        }
+    }
+
+    /// It, with the processes of a run in these control groups.
+    pub(super) fn with_groups(self, groups: Groups) -> Self {
+        Self { groups: Some(groups), ..self }
+    }
+
+    /// Whether the processes of a run are in control groups of their own.
+    pub(super) fn has_groups(&self) -> bool {
+        self.groups.is_some()
+    }
+
     /// Why it cannot be the daemon of a policy with these other settings.
     pub(super) fn problem(&self, others: &[Setting]) -> Option<String> {
         if self.command.trim().is_empty() {
@@ -105,26 +131,32 @@ impl Daemon {
             ("daemon.setup", setup),
         ];
         let named = all.into_iter().filter(|(_, value)| !value.is_empty());
-        named.map(|(name, value)| format!("{name}={value}")).collect()
+        let named = named.map(|(name, value)| format!("{name}={value}"));
+        named.chain(self.groups.iter().flat_map(Groups::in_words)).collect()
     }
 
-    /// Writes its start script. Fails as the file system does.
+    /// Writes its start script, and what that starts. Fails as the file system does.
     pub(super) fn write(&self) -> io::Result<()> {
         let path = self.folder().join(&START_SCRIPT[1..]);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+        if self.has_groups() {
+            write_whole(&path.with_file_name(GROUPS_SCRIPT), PLACE.as_bytes())?;
+        }
         write_whole(&path, self.script().as_bytes())?;
         fs::set_permissions(&path, Permissions::from_mode(0o755))
     }
 
-    /// The overlay with its start script.
+    /// The overlay with its start script, and what that starts.
     fn folder(&self) -> PathBuf {
-        let hash = blake3::hash(self.script().as_bytes()).to_hex();
+        let more = if self.has_groups() { PLACE } else { "" };
+        let hash = blake3::hash((self.script() + more).as_bytes()).to_hex();
         Cache::of_user().roots().join(OVERLAYS).join(&hash[..HASH_LETTERS])
     }
 
     /// A daemon that ends, or is not ready after a minute, fails with what it wrote last.
     fn script(&self) -> String {
-        let Self { setup, command, ready, .. } = self;
+        let Self { setup, command, ready, groups, .. } = self;
+        let groups = groups.as_ref().map(Groups::script).unwrap_or_default();
         let wait = match ready {
             None => "sleep 2\n".to_owned(),
             Some(ready) => format!(
@@ -137,7 +169,7 @@ impl Daemon {
              fail() {{ echo \"the daemon $1: $(tail -n 2 {LOG})\"; exit 1; }}\n\
              is_alive() {{ kill -0 $daemon 2>/dev/null; }}\n\
              set -e\n\
-             {setup}\n\
+             {groups}{setup}\n\
              {command} >{LOG} 2>&1 &\n\
              daemon=$!\n\
              {wait}\

@@ -5,6 +5,7 @@
 //! again.
 
 mod daemon;
+mod groups;
 mod names;
 mod policy;
 mod scenario;
@@ -12,7 +13,9 @@ mod scenario;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use analysis::freeze::{FreezeCell, FreezePolicy, FreezeScenario, FreezeSuiteRuns, freeze_run};
+use analysis::freeze::{
+    Circumstances, FreezeCell, FreezePolicy, FreezeScenario, FreezeSuiteRuns, freeze_run,
+};
 
 use model::EndStatus;
 
@@ -194,8 +197,12 @@ impl FreezeSuite {
             let run = run_of(folder, &order.run_id)?.map(|(_, run)| run);
             let whole = run.filter(|run| run.status() != EndStatus::Interrupted);
             let policy = self.policies.iter().find(|policy| policy.name == names[2]);
-            let has_daemon = policy.is_some_and(Policy::has_daemon);
-            cell.runs.extend(whole.as_ref().and_then(|run| freeze_run(run, has_daemon)));
+            let scenario = self.scenarios.iter().find(|scenario| scenario.name == names[1]);
+            let circumstances = Circumstances {
+                has_daemon: policy.is_some_and(Policy::has_daemon),
+                is_healthy: scenario.is_some_and(|scenario| scenario.healthy),
+            };
+            cell.runs.extend(whole.as_ref().and_then(|run| freeze_run(run, circumstances)));
         }
         cells.retain(|cell| !cell.runs.is_empty() || cell.problem.is_some());
         Ok((cells, carried.interrupted))
@@ -277,6 +284,7 @@ impl FreezeSuite {
             name: it.name.clone(),
             about: it.about.clone(),
             link: it.link.clone(),
+            healthy: it.healthy,
         };
         let policy = |it: &Policy| FreezePolicy {
             name: it.name.clone(),

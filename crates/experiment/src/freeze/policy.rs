@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::daemon::Daemon;
+use super::groups::Groups;
 use super::names::named;
 use crate::error::{ExperimentError, Result};
 use crate::plan::settings;
@@ -51,6 +52,7 @@ struct PolicyTable {
     memory_high: Option<f64>,
     control: Option<String>,
     daemon: Option<Daemon>,
+    groups: Option<Groups>,
 }
 
 impl Policy {
@@ -100,10 +102,17 @@ impl Policy {
         if table.memory_high.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
             return Err(wrong("memory_high: a share above 0, at most 1".to_owned()));
         }
+        if let Some(why) = table.groups.as_ref().and_then(Groups::problem) {
+            return Err(wrong(why));
+        }
         if let Some(why) = table.daemon.as_ref().and_then(|daemon| daemon.problem(&settings)) {
             return Err(wrong(why));
         }
-        let PolicyTable { name, about, memory_high, control, daemon, .. } = table;
+        let PolicyTable { name, about, memory_high, control, daemon, groups, .. } = table;
+        let daemon = match groups {
+            None => daemon,
+            Some(groups) => Some(daemon.unwrap_or_else(Daemon::idle).with_groups(groups)),
+        };
         let daemon = daemon.map(|daemon| daemon.in_folder(folder));
         settings.extend(daemon.iter().flat_map(Daemon::settings));
         Ok(Self { name, about, settings, memory_high, control, daemon })
@@ -119,6 +128,12 @@ impl Policy {
     /// Whether a daemon runs next to the scenario.
     pub(super) fn has_daemon(&self) -> bool {
         self.daemon.is_some()
+    }
+
+    /// Whether it puts the processes of a run into control groups of their own, which those of a scenario
+    /// with a limit have already.
+    pub(super) fn has_groups(&self) -> bool {
+        self.daemon.as_ref().is_some_and(Daemon::has_groups)
     }
 
     /// Writes the files that its machines need. Fails with the policy's name.

@@ -13,7 +13,7 @@ use crate::results_folder::read_as;
 use crate::typed::Setting;
 
 /// The scenarios of this program.
-const BUILT_IN: [&str; 8] = [
+const BUILT_IN: [&str; 10] = [
     include_str!("../../scenarios/leak.toml"),
     include_str!("../../scenarios/tail.toml"),
     include_str!("../../scenarios/build.toml"),
@@ -22,6 +22,8 @@ const BUILT_IN: [&str; 8] = [
     include_str!("../../scenarios/container.toml"),
     include_str!("../../scenarios/page-cache.toml"),
     include_str!("../../scenarios/tmpfs.toml"),
+    include_str!("../../scenarios/healthy.toml"),
+    include_str!("../../scenarios/copy.toml"),
 ];
 /// What all scenarios have.
 const BASE: &str = include_str!("../../scenarios/base.toml");
@@ -41,6 +43,8 @@ pub struct Scenario {
     pub about: String,
     /// Address of the complaint that it reproduces.
     pub link: Option<String>,
+    /// Whether it fits into memory, so that nothing has to die.
+    pub healthy: bool,
     /// Its own settings and those that all scenarios have, as parameters of plans.
     pub settings: Vec<Setting>,
     /// The folder in which its paths begin.
@@ -54,6 +58,8 @@ struct ScenarioFile {
     #[serde(default)]
     about: String,
     link: Option<String>,
+    #[serde(default)]
+    healthy: bool,
     set: toml::Table,
 }
 
@@ -122,6 +128,7 @@ impl Scenario {
             name: file.name,
             about: file.about,
             link: file.link,
+            healthy: file.healthy,
             settings: all,
             folder: folder.to_owned(),
         })
@@ -136,6 +143,9 @@ impl Scenario {
     /// The settings of a policy here; `None` if it has none that this scenario does not have itself.
     /// Fails when the limit is not a size.
     pub(super) fn with(&self, policy: &Policy) -> Result<Option<Vec<Setting>>> {
+        if policy.has_groups() && self.limit().is_some() {
+            return Ok(None);
+        }
         let mut all = policy.settings.clone();
         if let (Some(share), Some(limit)) = (policy.memory_high, self.limit()) {
             let bytes = model::units::parse_size_bytes(limit).map_err(|why| {

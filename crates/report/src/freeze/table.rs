@@ -7,6 +7,8 @@ use model::Observation;
 use render::{Cell, Table, Tone, format};
 
 const NS_PER_S: f64 = 1e9;
+/// The column of the bystander's work.
+const WORK_LOST: &str = "work lost";
 
 /// Seconds as in a sentence: `≥ 12.3s`, `0s`.
 pub(super) fn seconds(time: &Observation) -> String {
@@ -59,6 +61,7 @@ pub(super) fn one_scenario_table(
     if runs.cells.iter().all(|cell| cell.runs.len() < 2) {
         table.remove_columns(&["over seeds"]);
     }
+    table.remove_columns(&[WORK_LOST]);
     table
 }
 
@@ -69,7 +72,17 @@ pub(super) fn details_table(
     scenario: &FreezeScenario,
     ranking: &FreezeRanking,
 ) -> Table {
-    let head = ["policy", "frozen", "over seeds", "longest", "lost", "killed", "after", "wrong"];
+    let head = [
+        "policy",
+        "frozen",
+        "over seeds",
+        "longest",
+        "lost",
+        "killed",
+        "after",
+        "wrong",
+        WORK_LOST,
+    ];
     let mut table = Table::new(format!("{}: {}", scenario.name, scenario.about), head);
     for score in &ranking.policies {
         let name = &runs.policies[score.policy].name;
@@ -97,6 +110,7 @@ pub(super) fn details_table(
             Cell::Text(killed(&cell.runs), Tone::Plain),
             Cell::figure(kill_after(&cell.runs)),
             wrong_cell(cell.wrong_victims(), cell.deaths()),
+            Cell::figure(cell.work_lost().map(format::share)),
         ]);
     }
     table

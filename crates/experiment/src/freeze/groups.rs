@@ -1,0 +1,157 @@
+//! Control groups of their own for the bystander, the offenders and the probe of a run.
+//!
+//! A service manager starts each service and each program of a session in a control group, and settings
+//! such as `memory.min`, `memory.oom.group` or a daemon's choice of whom to kill are those of a group. The
+//! agent starts all processes of a run in one. So a small script plays the service manager: it runs in the
+//! guest from the start, and moves each process to its group when it has begun. Offenders are born in
+//! theirs, as long as there is one at a time; what a later one takes until it is moved, up to a tenth of a
+//! second later, is charged to the agent's group.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+/// The script that moves the processes of a run.
+pub(super) const PLACE: &str = include_str!("groups/place.sh");
+/// Its name in an overlay, next to the start script.
+pub(super) const GROUPS_SCRIPT: &str = "place";
+/// The group of which the others are children, as those of a session are.
+const SLICE: &str = "/sys/fs/cgroup/user.slice";
+/// Protections, which a group has only within what its parent has.
+const OF_PARENT: [&str; 2] = ["memory.min", "memory.low"];
+
+/// What is written into the files of the groups, by the files' names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Groups {
+    /// The process that holds memory and did nothing wrong.
+    #[serde(default)]
+    bystander: BTreeMap<String, Value>,
+    /// The processes that fill memory.
+    #[serde(default)]
+    offenders: BTreeMap<String, Value>,
+    /// The process that must answer.
+    #[serde(default)]
+    probe: BTreeMap<String, Value>,
+}
+
+/// A value as a policy has it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Value {
+    Number(u64),
+    Text(String),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(out),
+            Self::Text(text) => text.fmt(out),
+        }
+    }
+}
+
+impl Groups {
+    /// Why they cannot be the groups of a policy: a file or value that is not one of a control group.
+    pub(super) fn problem(&self) -> Option<String> {
+        let is_file = |name: &str| {
+            name.contains('.')
+                && name.chars().all(|it| it.is_ascii_alphanumeric() || ".-_".contains(it))
+        };
+        let is_value = |value: &str| {
+            !value.is_empty()
+                && value.chars().all(|it| it.is_ascii_alphanumeric() || " .:=-_".contains(it))
+        };
+        self.all().find_map(|(group, name, value)| {
+            let why = match (is_file(name), is_value(&value.to_string())) {
+                (false, _) => format!("{name:?} is no file of a control group, such as memory.min"),
+                (_, false) => format!("{name}: {value} is no value of a control group"),
+                _ => return None,
+            };
+            Some(format!("groups: {group}: {why}"))
+        })
+    }
+
+    /// What they are in words, each as `NAME=VALUE`.
+    pub(super) fn in_words(&self) -> Vec<String> {
+        let all: Vec<String> = self
+            .all()
+            .map(|(group, name, value)| format!("group.{group}.{name}={value}"))
+            .collect();
+        if all.is_empty() { vec!["group.*=one each".to_owned()] } else { all }
+    }
+
+    /// The lines of a start script that make them, and start what moves the processes of a run.
+    pub(super) fn script(&self) -> String {
+        let mut lines = format!(
+            "echo +memory >/sys/fs/cgroup/cgroup.subtree_control\nbusybox mkdir {SLICE}\n\
+             echo +memory >{SLICE}/cgroup.subtree_control\n"
+        );
+        for file in OF_PARENT {
+            let _ = writeln!(lines, "echo max >{SLICE}/{file}");
+        }
+        let _ = writeln!(lines, "(cd {SLICE} && busybox mkdir bystander offenders probe)");
+        for (group, name, value) in self.all() {
+            let _ = writeln!(lines, "echo {value} >{SLICE}/{group}/{name}");
+        }
+        let script = vm::START_SCRIPT.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let _ =
+            writeln!(lines, "busybox sh {script}/{GROUPS_SCRIPT} {SLICE} >/run/place.log 2>&1 &");
+        lines
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&'static str, &str, &Value)> {
+        let groups = [
+            ("bystander", &self.bystander),
+            ("offenders", &self.offenders),
+            ("probe", &self.probe),
+        ];
+        groups.into_iter().flat_map(|(group, files)| {
+            files.iter().map(move |(name, value)| (group, name.as_str(), value))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(text: &str) -> Groups {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_in_words_and_in_the_script() {
+        let some = groups(
+            "bystander = { \"memory.min\" = \"13M\" }\noffenders = { \"memory.oom.group\" = 1 }",
+        );
+        assert_eq!(some.problem(), None);
+        assert_eq!(
+            some.in_words(),
+            ["group.bystander.memory.min=13M", "group.offenders.memory.oom.group=1"]
+        );
+        let script = some.script();
+        assert!(
+            script.contains("echo 13M >/sys/fs/cgroup/user.slice/bystander/memory.min\n"),
+            "{script}"
+        );
+        assert!(
+            script.contains("busybox sh /etc/thrashlab/place /sys/fs/cgroup/user.slice "),
+            "{script}"
+        );
+        assert_eq!(Groups::default().in_words(), ["group.*=one each"]);
+    }
+
+    #[test]
+    fn what_is_no_file_or_value_of_a_group_is_refused() {
+        let problem = |text: &str| groups(text).problem().unwrap();
+        assert!(
+            problem("probe = { min = 1 }").contains("probe: \"min\" is no file of a control group")
+        );
+        assert!(problem("probe = { \"memory.min\" = \"1;reboot\" }").contains("no value"));
+        assert!(toml::from_str::<Groups>("observer = {}").is_err());
+        assert!(toml::from_str::<Groups>("probe = { \"memory.min\" = true }").is_err());
+    }
+}
