@@ -121,9 +121,14 @@ impl Platform {
         }
     }
 
-    /// The kernel's arguments, without those of the first process.
-    pub(crate) fn kernel_arguments(&self) -> String {
-        format!("{} {CMDLINE}", self.first_arguments)
+    /// The kernel's arguments with those of a machine, which replace others of the same name; without those
+    /// of the first process.
+    pub(crate) fn kernel_arguments(&self, own: &str) -> String {
+        let name = |argument: &str| argument.split('=').next().map(str::to_owned);
+        let replaced: Vec<Option<String>> = own.split_whitespace().map(name).collect();
+        let fixed = CMDLINE.split_whitespace().filter(|it| !replaced.contains(&name(it)));
+        let all = [self.first_arguments].into_iter().chain(fixed).chain([own]);
+        all.filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// The kernel in the form that QEMU boots without the guest unpacking it, if there is one.

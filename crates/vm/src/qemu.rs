@@ -274,15 +274,14 @@ pub(crate) fn ram_bytes(setup: &Setup) -> u64 {
 }
 
 fn command_line(setup: &Setup) -> String {
-    let fixed = Platform::of(setup.architecture).kernel_arguments();
     let own = &setup.machine.cmdline;
-    let space = if own.is_empty() { "" } else { " " };
+    let arguments = Platform::of(setup.architecture).kernel_arguments(own);
     // A guest with a start script has another first process, which becomes the agent.
     let first = match own.contains(&start_script::argument()) {
         true => String::new(),
         false => format!(" {FIRST_PROCESS}{PROGRAM}"),
     };
-    format!("{fixed}{space}{own}{first} -- {ROLE}")
+    format!("{arguments}{first} -- {ROLE}")
 }
 
 pub(crate) fn path_of(file: &File) -> String {
@@ -491,6 +490,10 @@ mod tests {
             machine_arguments(&setup(&machine), Start::Boot { terminal: None }, false).join(" ");
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
         assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab-agent -- guest"));
+        let own = "psi=0 cgroup_no_v1=none";
+        let replaced = Platform::of(setup(&machine).architecture).kernel_arguments(own);
+        assert!(replaced.contains(" delayacct oops=panic "), "{replaced}");
+        assert!(replaced.ends_with(&format!("quiet {own}")), "{replaced}");
         machine.accel = Accel::Kvm;
         let fast = machine_arguments(&setup(&machine), Start::Restore(Restore::default()), false)
             .join(" ");

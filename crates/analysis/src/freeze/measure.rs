@@ -113,6 +113,8 @@ struct Freeze {
 pub struct Circumstances {
     /// Whether a daemon that ends processes runs next to it.
     pub has_daemon: bool,
+    /// Whether the kernel kills all of a control group if it kills one (`memory.oom.group`).
+    pub die_together: bool,
     /// Whether its load fits into memory, so that nothing has to die: its offenders are bystanders, too.
     pub is_healthy: bool,
 }
@@ -124,7 +126,7 @@ pub fn freeze_run(run: &Run, circumstances: Circumstances) -> Option<FreezeRun> 
     let idle_ns = idle_ns(&samples);
     let status = run.status();
     let totals = Totals::read(run);
-    let mut victims = totals.victims(status);
+    let mut victims = totals.victims(status, circumstances);
     let mut refused = totals.load("offenders_refused");
     if circumstances.has_daemon {
         // A daemon ends processes by SIGTERM, which the load counts with those that failed.
@@ -183,15 +185,14 @@ fn idle_ns(samples: &[&SampleRecord]) -> Option<f64> {
 /// The share of the bystander's touches that are missing after the first offender started. Its rate is that
 /// of the idle responses.
 fn work_lost(samples: &[&SampleRecord]) -> Option<f64> {
-    let readings = || {
-        samples.iter().filter_map(|sample| {
-            let read = |name| counter(&sample.after, LOAD, name);
-            Some((ended_ns(sample), read("bystander_touches")?, read("offenders_started")?))
-        })
+    let read = |sample: &&SampleRecord| {
+        let counted = |name| counter(&sample.after, LOAD, name);
+        Some((ended_ns(sample), counted("bystander_touches")?, counted("offenders_started")?))
     };
-    let idle = || readings().filter(|(_, _, started)| *started == 0);
-    let ((from_ns, from, _), (idle_ns, idle_to, _)) = (idle().next()?, idle().last()?);
-    let (last_ns, last, _) = readings().last()?;
+    let readings: Vec<(u64, u64, u64)> = samples.iter().filter_map(read).collect();
+    let idle = readings.iter().take_while(|(_, _, started)| *started == 0).count();
+    let ((from_ns, from, _), (last_ns, last, _)) = (*readings.first()?, *readings.last()?);
+    let (idle_ns, idle_to, _) = *readings.get(idle.checked_sub(1)?)?;
     let elapsed = |from_ns: u64, to_ns: u64| {
         Some(to_ns.saturating_sub(from_ns) as f64).filter(|ns| *ns > 0.0)
     };
@@ -295,12 +296,17 @@ impl Totals {
         self.load.get(name).copied().unwrap_or(0)
     }
 
-    fn victims(&self, status: EndStatus) -> Victims {
+    fn victims(&self, status: EndStatus, circumstances: Circumstances) -> Victims {
         let [offenders, bystanders] =
             ["offenders_killed", "bystanders_killed"].map(|name| self.load(name));
         let probe = u64::from(status == EndStatus::OutOfMemory);
         // The last reading may be older than the death of the probe.
-        let known = offenders + bystanders + probe;
+        let mut known = offenders + bystanders + probe;
+        if circumstances.die_together {
+            // The first process of a group counts twice (`oom_kill_process` in mm/oom_kill.c), and at most
+            // each was one: so others are at least these.
+            known += offenders;
+        }
         let others = self.killed.map_or(0, |all| all.saturating_sub(known));
         Victims { offenders, bystanders, probe, others }
     }

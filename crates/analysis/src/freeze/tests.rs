@@ -116,11 +116,13 @@ fn run(
 }
 
 const NOBODY: [u64; 3] = [0; 3];
-const WITH_DAEMON: Circumstances = Circumstances { has_daemon: true, is_healthy: false };
+const WITH_DAEMON: Circumstances = Circumstances { has_daemon: true, ..ALONE };
+const ALONE: Circumstances =
+    Circumstances { has_daemon: false, die_together: false, is_healthy: false };
 
 /// The measures of a run without a daemon.
 fn measures(run: &Run) -> FreezeRun {
-    freeze_run(run, Circumstances::default()).unwrap()
+    freeze_run(run, ALONE).unwrap()
 }
 
 /// What a daemon ends gets SIGTERM, which the load counts as refused. The bystander touches memory up to
@@ -146,7 +148,7 @@ fn ended_by_a_daemon(refused: u64, last_touch: u64) -> Run {
 #[test]
 fn who_a_daemon_ended_is_known_by_what_the_bystander_touches() {
     let victims = |run: &Run, has_daemon| {
-        let circumstances = if has_daemon { WITH_DAEMON } else { Circumstances::default() };
+        let circumstances = if has_daemon { WITH_DAEMON } else { ALONE };
         let measured = freeze_run(run, circumstances).unwrap();
         (measured.victims.offenders, measured.victims.bystanders, measured.refused)
     };
@@ -176,6 +178,14 @@ fn whoever_dies_of_what_fits_into_memory_is_a_wrong_victim() {
         [healthy, Circumstances::default()].map(|it| freeze_run(&run, it).unwrap().victims);
     assert_eq!(victims[0], Victims { bystanders: 3, ..Victims::default() });
     assert_eq!(victims.map(|it| it.wrong()), [3, 1]);
+}
+
+#[test]
+fn the_first_process_of_a_group_that_dies_together_is_counted_once() {
+    let run = run(60, &[], u64::MAX, EndStatus::Complete, [1, 0, 2]);
+    let together = Circumstances { die_together: true, ..ALONE };
+    let others = [together, ALONE].map(|it| freeze_run(&run, it).unwrap().victims.others);
+    assert_eq!(others, [0, 1]);
 }
 
 #[test]

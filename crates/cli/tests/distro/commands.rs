@@ -1,5 +1,7 @@
 //! The commands of an ordinary user as they are typed: `run -- COMMAND`, `ab` and `limit`.
 
+use serde_json::Value;
+
 use crate::guest::Guest;
 
 #[test]
@@ -83,6 +85,38 @@ fn the_planted_function_and_the_waits_of_a_loaded_system_are_named() {
     for answer in [guest.root(slow), guest.login("alice", slow)] {
         answer.expect(0, &[]).prints(&["Critical paths of ", "executes"]);
     }
+    guest.assert_nothing_left();
+}
+
+/// A container at its limit that reads its own text, in a sandbox of the system.
+const SANDBOXED: &str = "name = \"sandboxed\"\n[set]\nsubject = \"sandbox:mem=32M\"\n\
+                         sandbox.memory = \"32M\"\nload = \"exhaust-text\"\n";
+
+/// What `memory.high` does in the deterministic machine, it does in a sandbox of an ordinary system:
+/// docs/freeze/answers.md.
+#[test]
+fn memory_high_lengthens_freezes_in_a_sandbox_as_in_the_deterministic_machine() {
+    let test = "memory_high_lengthens_freezes_in_a_sandbox_as_in_the_deterministic_machine";
+    let Some(mut guest) = Guest::for_long(test) else { return };
+    let freeze = format!(
+        "swapoff -a; cat >mine.toml <<'END'\n{SANDBOXED}END\n\
+         thrashlab freeze mine.toml --policy high-90,high-80 --seeds 3 --json"
+    );
+    let answer = guest.root(&freeze);
+    answer.expect(0, &[]);
+    let figures: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let median_s = |policy: &str| {
+        let cells = figures["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["policy"] == policy).unwrap();
+        let runs = cell["runs"].as_array().unwrap().iter().map(|run| &run["frozen_s"]);
+        let mut all: Vec<f64> =
+            runs.map(|it| it.as_f64().or_else(|| it["at_least"].as_f64()).unwrap()).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    let [none, high_90, high_80] = ["kernel", "high-90", "high-80"].map(median_s);
+    println!("frozen for {none:.1} s, at 0.9 for {high_90:.1} s, at 0.8 for {high_80:.1} s");
+    assert!(none < high_90 && none < high_80, "{none} {high_90} {high_80}");
     guest.assert_nothing_left();
 }
 

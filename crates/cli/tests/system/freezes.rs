@@ -7,9 +7,10 @@ use serde_json::Value;
 use crate::support::Fixture;
 
 /// The suites that are part of the documentation.
-const SUITES: [&str; 2] = [
+const SUITES: [&str; 3] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/freeze/suite.json"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/freeze/daemons.json"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/freeze/groups.json"),
 ];
 
 #[test]

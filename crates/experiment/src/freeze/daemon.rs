@@ -27,6 +27,8 @@ const DECIDED: [&str; 4] = [ROOT, ROOT_FILES, "subject.root.changes", OVERLAY];
 const OVERLAYS: &str = ".overlays";
 /// Letters of the hash of a script's text.
 const HASH_LETTERS: usize = 16;
+/// A daemon that does nothing.
+const IDLE: &str = "sleep infinity";
 /// The output of a daemon in its guest.
 const LOG: &str = "/run/daemon.log";
 
@@ -63,7 +65,7 @@ impl Daemon {
             root: default_root(),
             packages: Vec::new(),
             setup: String::new(),
-            command: "sleep infinity".to_owned(),
+            command: IDLE.to_owned(),
             ready: None,
             groups: None,
         }
@@ -74,9 +76,9 @@ impl Daemon {
         Self { groups: Some(groups), ..self }
     }
 
-    /// Whether the processes of a run are in control groups of their own.
-    pub(super) fn has_groups(&self) -> bool {
-        self.groups.is_some()
+    /// The control groups of their own in which the processes of a run are, if there are any.
+    pub(super) fn groups(&self) -> Option<&Groups> {
+        self.groups.as_ref()
     }
 
     /// Why it cannot be the daemon of a policy with these other settings.
@@ -139,7 +141,7 @@ impl Daemon {
     pub(super) fn write(&self) -> io::Result<()> {
         let path = self.folder().join(&START_SCRIPT[1..]);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
-        if self.has_groups() {
+        if self.groups.is_some() {
             write_whole(&path.with_file_name(GROUPS_SCRIPT), PLACE.as_bytes())?;
         }
         write_whole(&path, self.script().as_bytes())?;
@@ -148,7 +150,7 @@ impl Daemon {
 
     /// The overlay with its start script, and what that starts.
     fn folder(&self) -> PathBuf {
-        let more = if self.has_groups() { PLACE } else { "" };
+        let more = if self.groups.is_some() { PLACE } else { "" };
         let hash = blake3::hash((self.script() + more).as_bytes()).to_hex();
         Cache::of_user().roots().join(OVERLAYS).join(&hash[..HASH_LETTERS])
     }
@@ -156,7 +158,8 @@ impl Daemon {
     /// A daemon that ends, or is not ready after a minute, fails with what it wrote last.
     fn script(&self) -> String {
         let Self { setup, command, ready, groups, .. } = self;
-        let groups = groups.as_ref().map(Groups::script).unwrap_or_default();
+        let groups =
+            groups.as_ref().map(|groups| groups.script(command == IDLE)).unwrap_or_default();
         let wait = match ready {
             None => "sleep 2\n".to_owned(),
             Some(ready) => format!(

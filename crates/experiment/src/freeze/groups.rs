@@ -4,8 +4,8 @@
 //! such as `memory.min`, `memory.oom.group` or a daemon's choice of whom to kill are those of a group. The
 //! agent starts all processes of a run in one. So a small script plays the service manager: it runs in the
 //! guest from the start, and moves each process to its group when it has begun. Offenders are born in
-//! theirs, as long as there is one at a time; what a later one takes until it is moved, up to a tenth of a
-//! second later, is charged to the agent's group.
+//! theirs. Where a daemon may kill a group, their supervisor leaves it when there is one; what a later one
+//! takes until it is moved, up to a tenth of a second later, is charged to the agent's group.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -83,8 +83,14 @@ impl Groups {
         if all.is_empty() { vec!["group.*=one each".to_owned()] } else { all }
     }
 
-    /// The lines of a start script that make them, and start what moves the processes of a run.
-    pub(super) fn script(&self) -> String {
+    /// Whether the kernel kills all of a group if it kills one, and so counts the first one twice.
+    pub(super) fn die_together(&self) -> bool {
+        self.all().any(|(_, name, value)| name == "memory.oom.group" && *value != Value::Number(0))
+    }
+
+    /// The lines of a start script that make them, and start what moves the processes of a run. Next to a
+    /// daemon that may kill groups, the supervisor of the offenders leaves theirs.
+    pub(super) fn script(&self, is_idle: bool) -> String {
         let mut lines = format!(
             "echo +memory >/sys/fs/cgroup/cgroup.subtree_control\nbusybox mkdir {SLICE}\n\
              echo +memory >{SLICE}/cgroup.subtree_control\n"
@@ -96,9 +102,12 @@ impl Groups {
         for (group, name, value) in self.all() {
             let _ = writeln!(lines, "echo {value} >{SLICE}/{group}/{name}");
         }
+        let leave = if is_idle { "" } else { "leave" };
         let script = vm::START_SCRIPT.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let _ =
-            writeln!(lines, "busybox sh {script}/{GROUPS_SCRIPT} {SLICE} >/run/place.log 2>&1 &");
+        let _ = writeln!(
+            lines,
+            "busybox sh {script}/{GROUPS_SCRIPT} {SLICE} {leave} >/run/place.log 2>&1 &"
+        );
         lines
     }
 
@@ -132,15 +141,17 @@ mod tests {
             some.in_words(),
             ["group.bystander.memory.min=13M", "group.offenders.memory.oom.group=1"]
         );
-        let script = some.script();
+        let script = some.script(true);
         assert!(
             script.contains("echo 13M >/sys/fs/cgroup/user.slice/bystander/memory.min\n"),
             "{script}"
         );
         assert!(
-            script.contains("busybox sh /etc/thrashlab/place /sys/fs/cgroup/user.slice "),
+            script.contains("busybox sh /etc/thrashlab/place /sys/fs/cgroup/user.slice  >"),
             "{script}"
         );
+        assert!(some.script(false).contains("user.slice leave >"));
+        assert!(some.die_together() && !Groups::default().die_together());
         assert_eq!(Groups::default().in_words(), ["group.*=one each"]);
     }
 

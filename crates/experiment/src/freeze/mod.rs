@@ -28,6 +28,7 @@ use crate::results_folder::{named_or, read_as, write_manifest};
 use crate::run_result::run_of;
 use crate::typed::Setting;
 
+use groups::Groups;
 pub use policy::Policy;
 pub use scenario::Scenario;
 
@@ -45,10 +46,14 @@ pub fn freeze_results(path: &Path) -> Result<FreezeSuiteRuns> {
     read_as(path, results)
 }
 
-/// The results of this program's suite, with its daemons: `docs/freeze/`.
+/// The results of this program's suite, with its daemons and control groups: `docs/freeze/`.
 pub fn known_freezes() -> Result<FreezeSuiteRuns> {
     let suite = results(include_str!("../../../../docs/freeze/suite.json"))?;
-    Ok(suite.with_policies_of(&results(include_str!("../../../../docs/freeze/daemons.json"))?))
+    let more = [
+        include_str!("../../../../docs/freeze/daemons.json"),
+        include_str!("../../../../docs/freeze/groups.json"),
+    ];
+    more.into_iter().try_fold(suite, |all, text| Ok(all.with_policies_of(&results(text)?)))
 }
 
 fn results(text: &str) -> Result<FreezeSuiteRuns> {
@@ -200,6 +205,7 @@ impl FreezeSuite {
             let scenario = self.scenarios.iter().find(|scenario| scenario.name == names[1]);
             let circumstances = Circumstances {
                 has_daemon: policy.is_some_and(Policy::has_daemon),
+                die_together: policy.and_then(Policy::groups).is_some_and(Groups::die_together),
                 is_healthy: scenario.is_some_and(|scenario| scenario.healthy),
             };
             cell.runs.extend(whole.as_ref().and_then(|run| freeze_run(run, circumstances)));

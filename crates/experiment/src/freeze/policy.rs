@@ -130,10 +130,10 @@ impl Policy {
         self.daemon.is_some()
     }
 
-    /// Whether it puts the processes of a run into control groups of their own, which those of a scenario
-    /// with a limit have already.
-    pub(super) fn has_groups(&self) -> bool {
-        self.daemon.as_ref().is_some_and(Daemon::has_groups)
+    /// The control groups of their own into which it puts the processes of a run, if it does; those of a
+    /// scenario with a limit have one already.
+    pub(super) fn groups(&self) -> Option<&Groups> {
+        self.daemon.as_ref()?.groups()
     }
 
     /// Writes the files that its machines need. Fails with the policy's name.

@@ -143,7 +143,7 @@ impl Scenario {
     /// The settings of a policy here; `None` if it has none that this scenario does not have itself.
     /// Fails when the limit is not a size.
     pub(super) fn with(&self, policy: &Policy) -> Result<Option<Vec<Setting>>> {
-        if policy.has_groups() && self.limit().is_some() {
+        if policy.groups().is_some() && self.limit().is_some() {
             return Ok(None);
         }
         let mut all = policy.settings.clone();

@@ -100,7 +100,15 @@ pub(super) fn legend(runs: &FreezeSuiteRuns) -> Vec<String> {
     if runs.scenarios.len() > 1 && is_shared(runs) {
         marks.push("= no setting here");
     }
-    vec![format!("{}.", marks.join("; ")), seeds(runs)]
+    let mut notes = vec![format!("{}.", marks.join("; ")), seeds(runs)];
+    let empty = runs.cells.iter().filter(|cell| cell.runs.is_empty());
+    for problem in empty.filter_map(|cell| cell.problem.as_ref()) {
+        let note = format!("Does not run: {problem}");
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// Whether some policy has no setting for some scenario.

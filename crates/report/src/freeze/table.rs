@@ -92,8 +92,8 @@ pub(super) fn details_table(
             continue;
         }
         let label = name_cell(runs, score, ranking);
-        if let (Some(why), true) = (&cell.problem, cell.runs.is_empty()) {
-            let mut row = vec![label, Cell::Text(format!("does not run: {why}"), Tone::Bad)];
+        if cell.runs.is_empty() {
+            let mut row = vec![label, frozen_cell(cell, true)];
             row.resize(head.len(), Cell::absent());
             table.row(row);
             continue;

@@ -1,6 +1,7 @@
 # Moves the processes of a run to their control groups, as a service manager starts them there.
-# $1 is the folder with the groups bystander, offenders and probe.
-slice=$1
+# $1 is the folder with the groups bystander, offenders and probe, $2 is "leave" if something may kill
+# all of a group.
+slice=$1 leave=$2
 agent=/sys/fs/cgroup
 
 # The kernel of a machine that is out of memory must not kill or swap this.
@@ -8,20 +9,19 @@ echo -1000 >/proc/self/oom_score_adj
 busybox mkdir $agent/manager
 echo 8M >$agent/manager/memory.min
 echo $$ >$agent/manager/cgroup.procs
-# A wait that starts no process.
+# A wait of so many seconds that starts no process.
 busybox mkfifo /run/never
 exec 3<>/run/never
-pause() { read -t 0.05 nothing <&3; }
+pause() { read -t "$1" nothing <&3; }
+move() { echo "$1" >"$2/cgroup.procs"; }
 
-# The bystander is born with the supervisor's group, before anything else can be moved there.
-echo 1 >$slice/bystander/cgroup.procs
-
-# The first process starts the observer, which starts the supervisor of the offenders, the only child of
-# its that the OOM killer spares, and the probe.
+# The first process starts the observer, which starts the probe and the supervisor of the offenders, the
+# only child of its that the OOM killer spares. That one's first child is the bystander. What it takes
+# before it is moved stays charged to the agent, so this looks often.
 # The lists of children end without a new line, so `read` always fails there.
 supervisor=
 until [ "$supervisor" ]; do
-	pause
+	pause 0.005
 	read -r some </proc/1/task/1/children
 	for observer in $some; do
 		all=
@@ -34,17 +34,12 @@ until [ "$supervisor" ]; do
 		done
 	done
 done 2>/dev/null
-
-move() { echo "$1" >"$2/cgroup.procs"; }
-others=
-while read -r process; do others="$others $process"; done <$slice/bystander/cgroup.procs
-for process in $others; do
-	[ "$process" = "$bystander" ] || move "$process" $agent
-done
+move "$bystander" $slice/bystander
 for process in $all; do
 	[ "$process" = "$supervisor" ] || move "$process" $slice/probe
 done
-# The first offender is born in its group. Then its supervisor leaves, which nobody must kill.
+# Offenders are born in the group of their supervisor. It leaves when the first one is there if something
+# may kill it, too: the kernel does not.
 move "$supervisor" $slice/offenders
 
 moved=' '
@@ -56,9 +51,12 @@ while [ -e "$children" ]; do
 	for process in $rest; do
 		case $moved in
 		*" $process "*) ;;
-		' ') move "$supervisor" $agent && moved=" $process " ;;
+		' ')
+			[ "$leave" ] && move "$supervisor" $agent
+			moved=" $process "
+			;;
 		*) move "$process" $slice/offenders && moved="$moved$process " ;;
 		esac
 	done
-	pause
+	pause 0.05
 done 2>/dev/null
