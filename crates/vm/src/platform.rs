@@ -163,3 +163,17 @@ impl Platform {
         Architecture::of_program() == Some(self.architecture)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_of_the_machine_replaces_the_one_of_its_name() {
+        let own = "psi=0 cgroup_no_v1=none";
+        let replaced = X86_64.kernel_arguments(own);
+        assert!(replaced.contains(" delayacct oops=panic "), "{replaced}");
+        assert!(replaced.ends_with(&format!("quiet {own}")), "{replaced}");
+        assert_eq!(X86_64.kernel_arguments(""), format!("{} {CMDLINE}", X86_64.first_arguments));
+    }
+}

@@ -29,7 +29,7 @@ pub struct FreezeScenario {
     /// Address of the complaint that it reproduces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// Whether it fits into memory, so that whoever is killed is a wrong victim.
+    /// Whether it fits into memory, so that every process that is killed is a wrong victim.
     #[serde(default, skip_serializing_if = "is_false")]
     pub healthy: bool,
 }

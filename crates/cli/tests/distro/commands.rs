@@ -108,9 +108,12 @@ fn memory_high_lengthens_freezes_in_a_sandbox_as_in_the_deterministic_machine() 
     let median_s = |policy: &str| {
         let cells = figures["cells"].as_array().unwrap();
         let cell = cells.iter().find(|cell| cell["policy"] == policy).unwrap();
-        let runs = cell["runs"].as_array().unwrap().iter().map(|run| &run["frozen_s"]);
-        let mut all: Vec<f64> =
-            runs.map(|it| it.as_f64().or_else(|| it["at_least"].as_f64()).unwrap()).collect();
+        let seconds = |run: &Value| {
+            let frozen = &run["frozen_s"];
+            let seconds = frozen.as_f64().or_else(|| frozen["at_least"].as_f64());
+            seconds.unwrap_or_else(|| panic!("no frozen seconds: {cell}\n{}", answer.stderr))
+        };
+        let mut all: Vec<f64> = cell["runs"].as_array().unwrap().iter().map(seconds).collect();
         all.sort_by(f64::total_cmp);
         all[all.len() / 2]
     };

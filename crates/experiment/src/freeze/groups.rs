@@ -66,8 +66,10 @@ impl Groups {
         };
         self.all().find_map(|(group, name, value)| {
             let why = match (is_file(name), is_value(&value.to_string())) {
-                (false, _) => format!("{name:?} is no file of a control group, such as memory.min"),
-                (_, false) => format!("{name}: {value} is no value of a control group"),
+                (false, _) => {
+                    format!("{name:?} is not a file of a control group, such as memory.min")
+                }
+                (_, false) => format!("{name}: {value} is not a value of a control group"),
                 _ => return None,
             };
             Some(format!("groups: {group}: {why}"))
@@ -159,9 +161,10 @@ mod tests {
     fn what_is_no_file_or_value_of_a_group_is_refused() {
         let problem = |text: &str| groups(text).problem().unwrap();
         assert!(
-            problem("probe = { min = 1 }").contains("probe: \"min\" is no file of a control group")
+            problem("probe = { min = 1 }")
+                .contains("probe: \"min\" is not a file of a control group")
         );
-        assert!(problem("probe = { \"memory.min\" = \"1;reboot\" }").contains("no value"));
+        assert!(problem("probe = { \"memory.min\" = \"1;reboot\" }").contains("not a value"));
         assert!(toml::from_str::<Groups>("observer = {}").is_err());
         assert!(toml::from_str::<Groups>("probe = { \"memory.min\" = true }").is_err());
     }
