@@ -39,7 +39,7 @@ done
 ";
 
 /// Policies whose root is the folder next to their file, with the processes of a run in groups: without
-/// limits, and with one for the offender or the bystander alone.
+/// limits, and with one for the offender or the probe alone.
 const GROUPS: &str = "\
 [[policy]]
 name = \"apart\"
@@ -51,7 +51,7 @@ groups = { offenders = { \"memory.max\" = \"6M\" } }
 daemon = { root = \"root\", command = \"idle\" }
 [[policy]]
 name = \"starved\"
-groups = { bystander = { \"memory.max\" = \"4M\" } }
+groups = { probe = { \"memory.max\" = \"256K\" } }
 daemon = { root = \"root\", command = \"idle\" }
 ";
 /// A daemon that does nothing.
@@ -140,8 +140,8 @@ fn a_daemon_of_a_folder_kills_before_the_kernel_does() {
 }
 
 #[test]
-fn bystander_and_offenders_have_groups_with_limits_of_their_own() {
-    const NAME: &str = "bystander_and_offenders_have_groups_with_limits_of_their_own";
+fn offenders_and_probe_have_groups_with_limits_of_their_own() {
+    const NAME: &str = "offenders_and_probe_have_groups_with_limits_of_their_own";
     let Some(lab) = Lab::new(NAME) else { return };
     let folder = lab.fixture.path().to_owned();
     if busybox_root(NAME, &folder.join("root"), "idle", IDLE).is_none() {
@@ -169,7 +169,7 @@ fn bystander_and_offenders_have_groups_with_limits_of_their_own() {
     let [apart_s, limited_s] =
         ["apart", "limited"].map(|it| run(it)["first_kill_after_s"].as_f64().unwrap());
     assert!(limited_s < apart_s / 2.0, "{limited_s} {apart_s}");
-    assert_eq!(killed("starved")[1], 1, "{}", run("starved"));
+    assert_eq!(killed("starved")[2], 1, "{}", run("starved"));
 }
 
 #[test]
