@@ -20,13 +20,14 @@ const GROUP: &str = "group.";
 const GROUP_DAEMON: &str = "systemd-oomd";
 /// Files of control groups, and the settings of a unit that write them (systemd.resource-control(5),
 /// systemd.service(5)).
-const UNIT_SETTINGS: [(&str, &str); 6] = [
+const UNIT_SETTINGS: [(&str, &str); 7] = [
     ("memory.min", "MemoryMin"),
     ("memory.low", "MemoryLow"),
     ("memory.high", "MemoryHigh"),
     ("memory.max", "MemoryMax"),
     ("memory.swap.max", "MemorySwapMax"),
     ("memory.oom.group", "OOMPolicy"),
+    ("oom_score_adj", "OOMScoreAdjust"),
 ];
 /// How the setting of a policy begins that names its daemon.
 const DAEMON_SETTING: &str = "daemon=";
@@ -199,7 +200,7 @@ fn unit_lines(name: &str, value: &str) -> Option<(&'static str, Vec<String>)> {
     };
     let line = match (*setting, value) {
         ("OOMPolicy", _) => format!("+{setting}=kill"),
-        (_, "0") => format!("+{setting}=0"),
+        ("OOMScoreAdjust", _) | (_, "0") => format!("+{setting}={value}"),
         _ => format!("+{setting}=…  # {group}: {value} in the suite"),
     };
     Some((unit, vec!["+[Service]".to_owned(), line]))

@@ -21,7 +21,10 @@ const SLICE: &str = "/sys/fs/cgroup/user.slice";
 /// Protections, which a group has only within what its parent has.
 const OF_PARENT: [&str; 2] = ["memory.min", "memory.low"];
 
-/// What is written into the files of the groups, by the files' names.
+/// The standing of a process with the OOM killer, which is a file of each process and not of its group.
+const SCORE: &str = "oom_score_adj";
+
+/// What is written into the files of the groups, by the files' names, and the standing of their processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Groups {
@@ -40,7 +43,7 @@ pub(super) struct Groups {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 enum Value {
-    Number(u64),
+    Number(i64),
     Text(String),
 }
 
@@ -57,8 +60,9 @@ impl Groups {
     /// Why they cannot be the groups of a policy: a file or value that is not one of a control group.
     pub(super) fn problem(&self) -> Option<String> {
         let is_file = |name: &str| {
-            name.contains('.')
-                && name.chars().all(|it| it.is_ascii_alphanumeric() || ".-_".contains(it))
+            name == SCORE
+                || name.contains('.')
+                    && name.chars().all(|it| it.is_ascii_alphanumeric() || ".-_".contains(it))
         };
         let is_value = |value: &str| {
             !value.is_empty()
@@ -101,14 +105,18 @@ impl Groups {
             let _ = writeln!(lines, "echo max >{SLICE}/{file}");
         }
         let _ = writeln!(lines, "(cd {SLICE} && busybox mkdir bystander offenders probe)");
+        let mut scores = String::new();
         for (group, name, value) in self.all() {
-            let _ = writeln!(lines, "echo {value} >{SLICE}/{group}/{name}");
+            let _ = match name {
+                SCORE => write!(scores, "{group}_score={value} "),
+                _ => writeln!(lines, "echo {value} >{SLICE}/{group}/{name}"),
+            };
         }
         let leave = if is_idle { "" } else { "leave" };
         let script = vm::START_SCRIPT.rsplit_once('/').map_or("", |(folder, _)| folder);
         let _ = writeln!(
             lines,
-            "busybox sh {script}/{GROUPS_SCRIPT} {SLICE} {leave} >/run/place.log 2>&1 &"
+            "{scores}busybox sh {script}/{GROUPS_SCRIPT} {SLICE} {leave} >/run/place.log 2>&1 &"
         );
         lines
     }
@@ -151,6 +159,11 @@ mod tests {
         assert!(
             script.contains("busybox sh /etc/thrashlab/place /sys/fs/cgroup/user.slice  >"),
             "{script}"
+        );
+        let spared = groups("bystander = { oom_score_adj = -500 }");
+        assert_eq!(spared.problem(), None);
+        assert!(
+            spared.script(true).contains("\nbystander_score=-500 busybox sh /etc/thrashlab/place")
         );
         assert!(some.script(false).contains("user.slice leave >"));
         assert!(some.die_together() && !Groups::default().die_together());

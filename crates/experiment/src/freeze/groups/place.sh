@@ -1,6 +1,6 @@
 # Moves the processes of a run to their control groups, as a service manager starts them there.
 # $1 is the folder with the groups bystander, offenders and probe, $2 is "leave" if something may kill
-# all of a group.
+# all of a group. bystander_score, offenders_score and probe_score are their standing with the OOM killer.
 slice=$1 leave=$2
 agent=/sys/fs/cgroup
 
@@ -14,6 +14,11 @@ busybox mkfifo /run/never
 exec 3<>/run/never
 pause() { read -t "$1" nothing <&3; }
 move() { echo "$1" >"$2/cgroup.procs"; }
+# Moves a process into a group, with the standing of that group's processes.
+place() {
+	move "$1" $slice/$2
+	[ "$3" ] && echo "$3" >/proc/$1/oom_score_adj
+}
 
 # The first process starts the observer, which starts the probe and the supervisor of the offenders, the
 # only child of its that the OOM killer spares. That one's first child is the bystander. What it takes
@@ -34,9 +39,9 @@ until [ "$supervisor" ]; do
 		done
 	done
 done 2>/dev/null
-move "$bystander" $slice/bystander
+place "$bystander" bystander $bystander_score
 for process in $all; do
-	[ "$process" = "$supervisor" ] || move "$process" $slice/probe
+	[ "$process" = "$supervisor" ] || place "$process" probe $probe_score
 done
 # Offenders are born in the group of their supervisor. It leaves when the first one is there if something
 # may kill it, too: the kernel does not.
@@ -53,9 +58,10 @@ while [ -e "$children" ]; do
 		*" $process "*) ;;
 		' ')
 			[ "$leave" ] && move "$supervisor" $agent
+			place "$process" offenders $offenders_score
 			moved=" $process "
 			;;
-		*) move "$process" $slice/offenders && moved="$moved$process " ;;
+		*) place "$process" offenders $offenders_score; moved="$moved$process " ;;
 		esac
 	done
 	pause 0.05
