@@ -29,6 +29,8 @@ const UNIT_SETTINGS: [(&str, &str); 7] = [
     ("memory.oom.group", "OOMPolicy"),
     ("oom_score_adj", "OOMScoreAdjust"),
 ];
+/// The daemon that does nothing, which no machine needs.
+pub const IDLE_DAEMON: &str = "sleep infinity";
 /// How the setting of a policy begins that names its daemon.
 const DAEMON_SETTING: &str = "daemon=";
 /// The free memory that the kernel keeps has another size on each machine.
@@ -141,7 +143,7 @@ impl MachineNow {
                 let about = format!("+# {}", policy.about);
                 vec![(SLICE, lines.map(str::to_owned).into_iter().chain([about]).collect())]
             }
-            "daemon" if policy.settings.iter().any(|it| it.starts_with(GROUP)) => Vec::new(),
+            "daemon" if value == IDLE_DAEMON => Vec::new(),
             "daemon" => {
                 let lines = ["+[Service]", "+ExecStart="].map(str::to_owned);
                 vec![(DAEMON, [&lines[..], &[format!("+ExecStart={value}")]].concat())]

@@ -109,7 +109,7 @@ struct Freeze {
 }
 
 /// What a run is, apart from its file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
     /// Whether a daemon that ends processes runs next to it.
     pub has_daemon: bool,

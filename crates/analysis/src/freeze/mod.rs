@@ -17,7 +17,7 @@ mod measure;
 mod ranking;
 
 pub use advice::{Advice, Effect};
-pub use machine::{Change, MachineNow};
+pub use machine::{Change, IDLE_DAEMON, MachineNow};
 pub use measure::{Circumstances, FreezeRun, Victims, freeze_run};
 pub use ranking::{
     FreezeCell, FreezePolicy, FreezeRanking, FreezeScenario, FreezeSuiteRuns, PolicyScore,

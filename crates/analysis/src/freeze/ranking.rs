@@ -30,12 +30,8 @@ pub struct FreezeScenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Whether it fits into memory, so that every process that is killed is a wrong victim.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub healthy: bool,
-}
-
-fn is_false(it: &bool) -> bool {
-    !it
 }
 
 /// Settings under test.

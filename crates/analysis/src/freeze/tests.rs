@@ -173,9 +173,8 @@ fn a_probe_that_a_daemon_ended_is_a_wrong_victim() {
 #[test]
 fn whoever_dies_of_what_fits_into_memory_is_a_wrong_victim() {
     let run = run(60, &[], u64::MAX, EndStatus::Complete, [2, 1, 3]);
-    let healthy = Circumstances { is_healthy: true, ..Circumstances::default() };
-    let victims =
-        [healthy, Circumstances::default()].map(|it| freeze_run(&run, it).unwrap().victims);
+    let healthy = Circumstances { is_healthy: true, ..ALONE };
+    let victims = [healthy, ALONE].map(|it| freeze_run(&run, it).unwrap().victims);
     assert_eq!(victims[0], Victims { bystanders: 3, ..Victims::default() });
     assert_eq!(victims.map(|it| it.wrong()), [3, 1]);
 }

@@ -6,6 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::lab::Lab;
 use crate::skip::skip;
 use crate::support::Finished;
@@ -79,6 +81,33 @@ fn busybox_root(test: &str, folder: &Path, name: &str, text: &str) -> Option<()>
     Some(())
 }
 
+/// The figures of policies in the short scenario, whose root has a static busybox and a program of this
+/// name and text; the command must print these words. `None`, which is noted, without a guest or busybox.
+fn with_root(
+    test: &str,
+    (name, text): (&str, &str),
+    policies: &str,
+    printed: &[&str],
+) -> Option<Value> {
+    let lab = Lab::new(test)?;
+    let folder = lab.fixture.path();
+    busybox_root(test, &folder.join("root"), name, text)?;
+    let machine = lab.machine();
+    let kernel = machine.split_once("kernel=").unwrap().1;
+    fs::write(folder.join("short.toml"), SCENARIO).unwrap();
+    fs::write(folder.join("policies.toml"), policies).unwrap();
+    let request = ["short.toml", "--policy", "policies.toml", "--kernels", kernel, "--json"];
+    let measured = freeze(&lab, &request);
+    measured.expect(0, printed);
+    Some(serde_json::from_str(&measured.stdout).unwrap())
+}
+
+/// The cell of a policy.
+fn cell<'a>(figures: &'a Value, policy: &str) -> &'a Value {
+    let cells = figures["cells"].as_array().unwrap();
+    cells.iter().find(|cell| cell["policy"] == policy).unwrap()
+}
+
 fn freeze(lab: &Lab, arguments: &[&str]) -> Finished {
     lab.command(&[&["freeze"], arguments].concat())
 }
@@ -100,7 +129,7 @@ fn a_process_that_takes_all_memory_is_killed_and_the_run_goes_on() {
     assert_eq!(again.stdout, first.stdout);
 
     let json = freeze(&lab, &[&request[..], &["--json"]].concat());
-    let figures: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let figures: Value = serde_json::from_str(&json.stdout).unwrap();
     let run = &figures["cells"][0]["runs"][0];
     assert_eq!(run["victims"]["offenders"], 1, "{run}");
     assert_eq!((run["responses"].as_u64(), run["status"].as_str()), (Some(16), Some("complete")));
@@ -111,55 +140,23 @@ fn a_process_that_takes_all_memory_is_killed_and_the_run_goes_on() {
 #[test]
 fn a_daemon_of_a_folder_kills_before_the_kernel_does() {
     const NAME: &str = "a_daemon_of_a_folder_kills_before_the_kernel_does";
-    let Some(lab) = Lab::new(NAME) else { return };
-    let folder = lab.fixture.path().to_owned();
-    if busybox_root(NAME, &folder.join("root"), "killer", KILLER).is_none() {
-        return;
-    }
-    let machine = lab.machine();
-    let kernel = machine.split_once("kernel=").unwrap().1;
-    fs::write(folder.join("short.toml"), SCENARIO).unwrap();
-    fs::write(folder.join("daemons.toml"), DAEMONS).unwrap();
-    let request = ["short.toml", "--policy", "daemons.toml", "--kernels", kernel, "--json"];
-
-    let measured = freeze(&lab, &request);
-    measured.expect(0, &["3 runs", "policy missing: the guest does not boot"]);
-    let figures: serde_json::Value = serde_json::from_str(&measured.stdout).unwrap();
-    let cell = |policy: &str| {
-        let cells = figures["cells"].as_array().unwrap();
-        cells.iter().find(|cell| cell["policy"] == policy).unwrap().clone()
-    };
+    let printed = ["3 runs", "policy missing: the guest does not boot"];
+    let Some(figures) = with_root(NAME, ("killer", KILLER), DAEMONS, &printed) else { return };
     // Only SIGKILL, which the kernel sends, has a time.
-    let [alone, killer] = ["kernel", "killer"].map(|policy| cell(policy)["runs"][0].clone());
+    let [alone, killer] = ["kernel", "killer"].map(|policy| &cell(&figures, policy)["runs"][0]);
     assert_eq!(alone["victims"]["offenders"], 1, "{alone}");
     assert!(alone["first_kill_after_s"].is_number(), "{alone}");
     assert_eq!(killer["victims"]["offenders"], 1, "{killer}");
     assert!(killer["first_kill_after_s"].is_null(), "{killer}");
-    let problem = cell("missing")["problem"].as_str().unwrap().to_owned();
+    let problem = cell(&figures, "missing")["problem"].as_str().unwrap();
     assert!(problem.contains("start script") && problem.contains("kiler: not found"), "{problem}");
 }
 
 #[test]
 fn offenders_and_probe_have_groups_with_limits_of_their_own() {
     const NAME: &str = "offenders_and_probe_have_groups_with_limits_of_their_own";
-    let Some(lab) = Lab::new(NAME) else { return };
-    let folder = lab.fixture.path().to_owned();
-    if busybox_root(NAME, &folder.join("root"), "idle", IDLE).is_none() {
-        return;
-    }
-    let machine = lab.machine();
-    let kernel = machine.split_once("kernel=").unwrap().1;
-    fs::write(folder.join("short.toml"), SCENARIO).unwrap();
-    fs::write(folder.join("groups.toml"), GROUPS).unwrap();
-    let request = ["short.toml", "--policy", "groups.toml", "--kernels", kernel, "--json"];
-
-    let measured = freeze(&lab, &request);
-    measured.expect(0, &["4 runs"]);
-    let figures: serde_json::Value = serde_json::from_str(&measured.stdout).unwrap();
-    let run = |policy: &str| {
-        let cells = figures["cells"].as_array().unwrap();
-        cells.iter().find(|cell| cell["policy"] == policy).unwrap()["runs"][0].clone()
-    };
+    let Some(figures) = with_root(NAME, ("idle", IDLE), GROUPS, &["4 runs"]) else { return };
+    let run = |policy: &str| &cell(&figures, policy)["runs"][0];
     let killed = |policy: &str| {
         ["offenders", "bystanders", "probe"]
             .map(|who| run(policy)["victims"][who].as_u64().unwrap())

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use analysis::freeze::IDLE_DAEMON;
 use keep::Cache;
 use keep::out_file::write_whole;
 use serde::Deserialize;
@@ -27,8 +28,6 @@ const DECIDED: [&str; 4] = [ROOT, ROOT_FILES, "subject.root.changes", OVERLAY];
 const OVERLAYS: &str = ".overlays";
 /// Letters of the hash of a script's text.
 const HASH_LETTERS: usize = 16;
-/// A daemon that does nothing.
-const IDLE: &str = "sleep infinity";
 /// The output of a daemon in its guest.
 const LOG: &str = "/run/daemon.log";
 
@@ -65,7 +64,7 @@ impl Daemon {
             root: default_root(),
             packages: Vec::new(),
             setup: String::new(),
-            command: IDLE.to_owned(),
+            command: IDLE_DAEMON.to_owned(),
             ready: None,
             groups: None,
         }
@@ -159,7 +158,7 @@ impl Daemon {
     fn script(&self) -> String {
         let Self { setup, command, ready, groups, .. } = self;
         let groups =
-            groups.as_ref().map(|groups| groups.script(command == IDLE)).unwrap_or_default();
+            groups.as_ref().map(|groups| groups.script(command == IDLE_DAEMON)).unwrap_or_default();
         let wait = match ready {
             None => "sleep 2\n".to_owned(),
             Some(ready) => format!(

@@ -7,10 +7,11 @@
 //! theirs. Where a daemon may kill a group, their supervisor leaves it when there is one; what a later one
 //! takes until it is moved, up to a tenth of a second later, is charged to the agent's group.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
+
+use crate::plan::settings;
 
 /// The script that moves the processes of a run.
 pub(super) const PLACE: &str = include_str!("groups/place.sh");
@@ -20,78 +21,74 @@ pub(super) const GROUPS_SCRIPT: &str = "place";
 const SLICE: &str = "/sys/fs/cgroup/user.slice";
 /// Protections, which a group has only within what its parent has.
 const OF_PARENT: [&str; 2] = ["memory.min", "memory.low"];
-
 /// The standing of a process with the OOM killer, which is a file of each process and not of its group.
 const SCORE: &str = "oom_score_adj";
 
-/// What is written into the files of the groups, by the files' names, and the standing of their processes.
+/// What is written into the files of the groups, and the standing of their processes: group, name of the
+/// file, and value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Tables")]
+pub(super) struct Groups(Vec<(&'static str, String, String)>);
+
+/// The groups as a policy has them.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Groups {
+struct Tables {
     /// The process that holds memory and did nothing wrong.
     #[serde(default)]
-    bystander: BTreeMap<String, Value>,
+    bystander: toml::Table,
     /// The processes that fill memory.
     #[serde(default)]
-    offenders: BTreeMap<String, Value>,
+    offenders: toml::Table,
     /// The process that must answer.
     #[serde(default)]
-    probe: BTreeMap<String, Value>,
+    probe: toml::Table,
 }
 
-/// A value as a policy has it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-enum Value {
-    Number(i64),
-    Text(String),
-}
+impl TryFrom<Tables> for Groups {
+    type Error = String;
 
-impl std::fmt::Display for Value {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Number(number) => number.fmt(out),
-            Self::Text(text) => text.fmt(out),
+    /// Fails for a file or value that is not one of a control group.
+    fn try_from(tables: Tables) -> Result<Self, String> {
+        let Tables { bystander, offenders, probe } = tables;
+        let mut all = Vec::new();
+        for (group, table) in [("bystander", bystander), ("offenders", offenders), ("probe", probe)]
+        {
+            let wrong = |why| format!("groups: {group}: {why}");
+            for (name, value) in settings(&table).map_err(wrong)? {
+                problem(&name, &value).map_or(Ok(()), |why| Err(wrong(why)))?;
+                all.push((group, name, value));
+            }
         }
+        Ok(Self(all))
     }
+}
+
+/// Why a file and its value are not those of a control group.
+fn problem(name: &str, value: &str) -> Option<String> {
+    let consists =
+        |text: &str, of: &str| text.chars().all(|it| it.is_ascii_alphanumeric() || of.contains(it));
+    if name != SCORE && !(name.contains('.') && consists(name, ".-_")) {
+        return Some(format!("{name:?} is not a file of a control group, such as memory.min"));
+    }
+    let is_switch = matches!(value, "true" | "false");
+    let is_value = !value.is_empty() && !is_switch && consists(value, " .:=-_");
+    (!is_value).then(|| format!("{name}: {value} is not a value of a control group"))
 }
 
 impl Groups {
-    /// Why they cannot be the groups of a policy: a file or value that is not one of a control group.
-    pub(super) fn problem(&self) -> Option<String> {
-        let is_file = |name: &str| {
-            name == SCORE
-                || name.contains('.')
-                    && name.chars().all(|it| it.is_ascii_alphanumeric() || ".-_".contains(it))
-        };
-        let is_value = |value: &str| {
-            !value.is_empty()
-                && value.chars().all(|it| it.is_ascii_alphanumeric() || " .:=-_".contains(it))
-        };
-        self.all().find_map(|(group, name, value)| {
-            let why = match (is_file(name), is_value(&value.to_string())) {
-                (false, _) => {
-                    format!("{name:?} is not a file of a control group, such as memory.min")
-                }
-                (_, false) => format!("{name}: {value} is not a value of a control group"),
-                _ => return None,
-            };
-            Some(format!("groups: {group}: {why}"))
-        })
-    }
-
     /// What they are in words, each as `NAME=VALUE`.
     pub(super) fn in_words(&self) -> Vec<String> {
-        let all: Vec<String> = self
-            .all()
-            .map(|(group, name, value)| format!("group.{group}.{name}={value}"))
-            .collect();
-        if all.is_empty() { vec!["group.*=one each".to_owned()] } else { all }
+        if self.0.is_empty() {
+            return vec!["group.*=one each".to_owned()];
+        }
+        let words = |(group, name, value): &_| format!("group.{group}.{name}={value}");
+        self.0.iter().map(words).collect()
     }
 
     /// Whether the kernel kills all of a group if it kills one, and so counts the first one twice.
     pub(super) fn die_together(&self) -> bool {
-        self.all().any(|(_, name, value)| name == "memory.oom.group" && *value != Value::Number(0))
+        self.0.iter().any(|(_, name, value)| name == "memory.oom.group" && value != "0")
     }
 
     /// The lines of a start script that make them, and start what moves the processes of a run. Next to a
@@ -106,8 +103,8 @@ impl Groups {
         }
         let _ = writeln!(lines, "(cd {SLICE} && busybox mkdir bystander offenders probe)");
         let mut scores = String::new();
-        for (group, name, value) in self.all() {
-            let _ = match name {
+        for (group, name, value) in &self.0 {
+            let _ = match name.as_str() {
                 SCORE => write!(scores, "{group}_score={value} "),
                 _ => writeln!(lines, "echo {value} >{SLICE}/{group}/{name}"),
             };
@@ -119,17 +116,6 @@ impl Groups {
             "{scores}busybox sh {script}/{GROUPS_SCRIPT} {SLICE} {leave} >/run/place.log 2>&1 &"
         );
         lines
-    }
-
-    fn all(&self) -> impl Iterator<Item = (&'static str, &str, &Value)> {
-        let groups = [
-            ("bystander", &self.bystander),
-            ("offenders", &self.offenders),
-            ("probe", &self.probe),
-        ];
-        groups.into_iter().flat_map(|(group, files)| {
-            files.iter().map(move |(name, value)| (group, name.as_str(), value))
-        })
     }
 }
 
@@ -146,7 +132,6 @@ mod tests {
         let some = groups(
             "bystander = { \"memory.min\" = \"13M\" }\noffenders = { \"memory.oom.group\" = 1 }",
         );
-        assert_eq!(some.problem(), None);
         assert_eq!(
             some.in_words(),
             ["group.bystander.memory.min=13M", "group.offenders.memory.oom.group=1"]
@@ -161,7 +146,6 @@ mod tests {
             "{script}"
         );
         let spared = groups("bystander = { oom_score_adj = -500 }");
-        assert_eq!(spared.problem(), None);
         assert!(
             spared.script(true).contains("\nbystander_score=-500 busybox sh /etc/thrashlab/place")
         );
@@ -172,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_is_no_file_or_value_of_a_group_is_refused() {
-        let problem = |text: &str| groups(text).problem().unwrap();
+        let problem = |text: &str| toml::from_str::<Groups>(text).unwrap_err().to_string();
         assert!(
             problem("probe = { min = 1 }")
                 .contains("probe: \"min\" is not a file of a control group")

@@ -102,9 +102,6 @@ impl Policy {
         if table.memory_high.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
             return Err(wrong("memory_high: a share above 0, at most 1".to_owned()));
         }
-        if let Some(why) = table.groups.as_ref().and_then(Groups::problem) {
-            return Err(wrong(why));
-        }
         if let Some(why) = table.daemon.as_ref().and_then(|daemon| daemon.problem(&settings)) {
             return Err(wrong(why));
         }
