@@ -98,7 +98,7 @@ def references(binary, folder, program, stdin):
 
 def texts(folder, size):
     """A file of this size with the project's own texts, again and again."""
-    every = sorted([*section.ROOT.glob("docs/**/*.md"), *section.ROOT.glob("crates/*/src/**/*.rs")])
+    every = sorted([*section.ROOT.glob("docs/**/*.md"), *section.ROOT.glob("crates/*/*/src/**/*.rs")])
     one = b"".join(path.read_bytes() for path in every)
     path = Path(folder) / f"text-{size}"
     path.write_bytes((one * (size // len(one) + 1))[:size])

@@ -4,7 +4,7 @@
 #![no_main]
 
 // Only the near side takes runs, so it is not public there.
-#[path = "../../crates/remote/src/receipt.rs"]
+#[path = "../../crates/measure/remote/src/receipt.rs"]
 mod receipt;
 
 use lease::wire::{Answer, Ask, Frame, Reader, encode, write_run_lines};

@@ -10,7 +10,7 @@ import thrashlab as package
 from conftest import WORKSPACE
 from pyarrow import parquet
 
-EXAMPLE = WORKSPACE / "crates/store/tests/foreign/thrashlab.run.jsonl"
+EXAMPLE = WORKSPACE / "crates/results/store/tests/foreign/thrashlab.run.jsonl"
 # What exported rows say of their run, which is in the table of runs.
 OF_RUN = ["run_id", "load", "measure", "block", "seed"]
 # Three delays, of 1500, 1500 and 1900 ns.

@@ -200,7 +200,7 @@ mod tests {
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let file = |(name, text): &(&str, &str)| SourceFile {
-            path: format!("crates/one/src/{name}"),
+            path: format!("crates/w/one/src/{name}"),
             text: Some((*text).to_owned()),
         };
         findings(&Product::of(&files.iter().map(file).collect::<Vec<_>>()))
@@ -215,8 +215,10 @@ mod tests {
         ];
         assert_eq!(
             found(&files),
-            ["crates/one/src: files import each other: one.rs takes Two of two.rs; two.rs takes \
-              One of one.rs"]
+            [
+                "crates/w/one/src: files import each other: one.rs takes Two of two.rs; two.rs takes \
+              One of one.rs"
+            ]
         );
     }
 

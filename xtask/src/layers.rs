@@ -118,7 +118,7 @@ mod tests {
     fn dependencies_of_tests_count_and_those_from_elsewhere_do_not() {
         let metadata = r#"{"packages": [{"name": "stats", "dependencies": [
             {"name": "rand", "kind": null},
-            {"name": "workloads", "kind": "dev", "path": "/anywhere/crates/workloads"}]}]}"#;
+            {"name": "workloads", "kind": "dev", "path": "/anywhere/crates/measure/workloads"}]}]}"#;
         assert_eq!(parse(metadata).unwrap(), one("stats", &["workloads"]));
     }
 

@@ -14,7 +14,7 @@ pub(crate) struct Product {
 
 /// A source file of a crate.
 pub(crate) struct ProductFile {
-    /// Name of the crate's folder.
+    /// The crate's folder below `crates`: its wing and its name.
     pub(crate) crate_name: String,
     /// Path below the crate's `src`.
     pub(crate) name: String,
@@ -60,9 +60,11 @@ impl Product {
     }
 }
 
-/// Crate, path in it and text of a Rust file.
+/// Wing and name of the crate, path in it and text of a Rust file.
 fn rust_of_crate(file: &SourceFile) -> Option<(&str, &str, &str)> {
-    let (crate_name, name) = file.path.strip_prefix("crates/")?.split_once('/')?;
+    let path = file.path.strip_prefix("crates/")?;
+    let (end, _) = path.match_indices('/').nth(1)?;
+    let (crate_name, name) = (&path[..end], &path[end + 1..]);
     let text = file.text.as_deref().filter(|_| name.ends_with(".rs"))?;
     Some((crate_name, name, text))
 }
@@ -145,16 +147,16 @@ mod tests {
     #[test]
     fn tests_are_no_product() {
         let files = [
-            file("crates/a/src/lib.rs", "mod b;\n#[cfg(test)]\nmod oracle;\nfn a() {}\n"),
-            file("crates/a/src/oracle.rs", "fn naive() {}\n"),
-            file("crates/a/src/oracle/deep.rs", "fn naive() {}\n"),
+            file("crates/w/a/src/lib.rs", "mod b;\n#[cfg(test)]\nmod oracle;\nfn a() {}\n"),
+            file("crates/w/a/src/oracle.rs", "fn naive() {}\n"),
+            file("crates/w/a/src/oracle/deep.rs", "fn naive() {}\n"),
             file(
-                "crates/a/src/b.rs",
+                "crates/w/a/src/b.rs",
                 "struct B;\nimpl B {\n    #[cfg(test)]\n    fn test() {\n        1;\n    }\n}\n\
                  #[cfg(test)]\n#[path = \"b_tests.rs\"]\nmod tests;\n#[cfg(test)]\nuse c::{\n    D,\n};\nfn e() {}\n",
             ),
-            file("crates/a/src/b_tests.rs", "x\n"),
-            file("crates/a/tests/t.rs", "x\n"),
+            file("crates/w/a/src/b_tests.rs", "x\n"),
+            file("crates/w/a/tests/t.rs", "x\n"),
             file("xtask/src/main.rs", "x\n"),
         ];
         let product = Product::of(&files);
@@ -164,6 +166,6 @@ mod tests {
             texts,
             [("lib.rs", "mod b;\nfn a() {}\n"), ("b.rs", "struct B;\nimpl B {\n}\nfn e() {}\n"),]
         );
-        assert_eq!(product.test_lines["a"], 2 + 1 + 1 + 4 + 3 + 4 + 1 + 1);
+        assert_eq!(product.test_lines["w/a"], 2 + 1 + 1 + 4 + 3 + 4 + 1 + 1);
     }
 }

@@ -186,21 +186,21 @@ mod tests {
     fn what_no_product_code_names_is_found() {
         let files = [
             (
-                "crates/a/src/lib.rs",
+                "crates/w/a/src/lib.rs",
                 "pub fn called() {}\npub fn recursive() { recursive() }\npub const SHOWN: u8 = 1;\n\
                  #[unsafe(no_mangle)]\npub extern \"C\" fn exported() {}\n\
                  pub struct Dead;\nimpl Dead { pub fn make() -> Dead { Dead } }\npub struct Live;\n\
                  #[cfg(test)]\nmod tests {\n    fn t() { recursive() }\n}\n",
             ),
-            ("crates/a/tests/t.rs", "fn t() { a::Dead::make(); }\n"),
+            ("crates/w/a/tests/t.rs", "fn t() { a::Dead::make(); }\n"),
             (
-                "crates/b/src/lib.rs",
+                "crates/w/b/src/lib.rs",
                 "use a::{make, Dead};\nfn b(_: a::Live) { a::called(); println!(\"{SHOWN}\"); }\n",
             ),
         ];
         let dead = ["Dead", "make", "recursive"];
         let dead =
-            dead.map(|name| format!("crates/a/src/lib.rs: nothing uses {name} outside tests"));
+            dead.map(|name| format!("crates/w/a/src/lib.rs: nothing uses {name} outside tests"));
         assert_eq!(found(&files), dead);
     }
 }

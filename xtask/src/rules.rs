@@ -26,11 +26,12 @@ const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "helper", "
 /// Words that mark unfinished work; written so that this file does not contain them.
 const MARKS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
 /// The one file with an `allow`, for the one crate with unsafe code.
-const SYS: &str = "crates/sys/src/lib.rs";
+const SYS: &str = "crates/base/sys/src/lib.rs";
 /// Its tests, which may count what it allocates.
-const SYS_TESTS: &str = "crates/sys/tests/";
+const SYS_TESTS: &str = "crates/base/sys/tests/";
 /// The other crates with unsafe code, which QEMU loads and which depend on no crate.
-const PLUGINS: [&str; 2] = ["crates/profile-plugin/src/lib.rs", "crates/trace-plugin/src/lib.rs"];
+const PLUGINS: [&str; 2] =
+    ["crates/explain/profile-plugin/src/lib.rs", "crates/simulate/trace-plugin/src/lib.rs"];
 
 fn rust_is_short(path: &str, text: &str) -> Findings {
     let lines = text.lines().count();
@@ -63,7 +64,7 @@ fn unsafe_is_in_sys_only(path: &str, text: &str) -> Findings {
     numbered(text)
         .filter(|(_, line)| line.contains(lint))
         .filter(|(_, line)| !line.contains("deny(") && !line.contains("forbid("))
-        .map(|(number, _)| (number, "unsafe code belongs in crates/sys".to_owned()))
+        .map(|(number, _)| (number, "unsafe code belongs in crates/base/sys".to_owned()))
         .collect()
 }
 
@@ -186,13 +187,13 @@ mod tests {
     #[test]
     fn permission_for_what_is_unsafe_is_found_outside_sys() {
         let bad = concat!("//! a\n#![expect(unsafe", "_code, reason = \"b\")]\n");
-        assert_eq!(lines(unsafe_is_in_sys_only, "crates/agent/src/a.rs", bad), [2]);
-        assert_eq!(lines(unsafe_is_in_sys_only, "crates/sys/src/lib.rs", bad), [0; 0]);
+        assert_eq!(lines(unsafe_is_in_sys_only, "crates/measure/agent/src/a.rs", bad), [2]);
+        assert_eq!(lines(unsafe_is_in_sys_only, "crates/base/sys/src/lib.rs", bad), [0; 0]);
         assert_eq!(lines(unsafe_is_in_sys_only, PLUGINS[0], bad), [0; 0]);
         let bad = concat!("#![expect(\n    unsafe", "_code,\n)]\n");
-        assert_eq!(lines(unsafe_is_in_sys_only, "crates/agent/src/a.rs", bad), [2]);
+        assert_eq!(lines(unsafe_is_in_sys_only, "crates/measure/agent/src/a.rs", bad), [2]);
         let fine = concat!("#![forbid(unsafe", "_code)]\n");
-        assert_eq!(lines(unsafe_is_in_sys_only, "crates/agent/src/a.rs", fine), [0; 0]);
+        assert_eq!(lines(unsafe_is_in_sys_only, "crates/measure/agent/src/a.rs", fine), [0; 0]);
     }
 
     #[test]

@@ -34,10 +34,10 @@ pub(crate) fn table(product: &Product) -> String {
         tests: sum.tests + lines.tests,
     });
     rows.push(("sum", sum));
-    let mut text = format!("{:<14} {:>8} {:>8} {:>8}\n", "crate", "product", "code", "tests");
+    let mut text = format!("{:<24} {:>8} {:>8} {:>8}\n", "crate", "product", "code", "tests");
     for (name, lines) in rows {
         let Lines { product, code, tests } = lines;
-        text += &format!("{name:<14} {product:>8} {code:>8} {tests:>8}\n");
+        text += &format!("{name:<24} {product:>8} {code:>8} {tests:>8}\n");
     }
     text
 }
@@ -59,16 +59,16 @@ mod tests {
             text: Some(text.to_owned()),
         };
         let files = [
-            file("crates/a/src/lib.rs", "//! Why.\n\nfn a() {}\n#[cfg(test)]\nmod tests {\n}\n"),
-            file("crates/b/src/lib.rs", "fn b() {\n    1;\n}\nfn c() {}\n"),
-            file("crates/b/tests/t.rs", "x\n"),
+            file("crates/w/a/src/lib.rs", "//! Why.\n\nfn a() {}\n#[cfg(test)]\nmod tests {\n}\n"),
+            file("crates/w/b/src/lib.rs", "fn b() {\n    1;\n}\nfn c() {}\n"),
+            file("crates/w/b/tests/t.rs", "x\n"),
         ];
         let rows: Vec<String> = table(&Product::of(&files)).lines().map(str::to_owned).collect();
         let rows: Vec<Vec<&str>> =
             rows.iter().map(|row| row.split_whitespace().collect()).collect();
         assert_eq!(
             rows[1..],
-            [vec!["b", "4", "4", "1"], vec!["a", "3", "1", "3"], vec!["sum", "7", "5", "4"]]
+            [vec!["w/b", "4", "4", "1"], vec!["w/a", "3", "1", "3"], vec!["sum", "7", "5", "4"]]
         );
     }
 }

@@ -42,7 +42,7 @@ fn is_text(path: &str) -> bool {
 /// Every source of a workload has a row in the catalogue.
 fn source_findings(files: &[SourceFile]) -> Vec<String> {
     let known: BTreeSet<&str> = workloads::ALL.iter().map(|workload| workload.name).collect();
-    texts(files, "crates/workloads/src/")
+    texts(files, "crates/measure/workloads/src/")
         .filter_map(|(_, text)| defined(text))
         .filter(|name| !known.contains(name))
         .map(|name| format!("tidy: {name:?} has a source, but no row in the catalogue"))
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_load_that_is_not_in_the_table_is_found() {
         let source = "//! Tea.\npub(crate) const LOAD: Workload = Workload {\n    name: \"tea\",\n";
-        let files = [file("crates/workloads/src/loads/tea.rs", Some(source))];
+        let files = [file("crates/measure/workloads/src/loads/tea.rs", Some(source))];
         let expected = "tidy: \"tea\" has a source, but no row in the catalogue";
         assert_eq!(source_findings(&files), [expected]);
     }

@@ -71,7 +71,7 @@ const OPENINGS: &[&str] = &["By them", "Of", "That", "The same", "Those"];
 
 /// Files in which a word is allowed, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] =
-    &[("crates/cli/src/mmu/run/program_run.rs", "beside", "a key of the JSON")];
+    &[("crates/program/cli/src/mmu/run/program_run.rs", "beside", "a key of the JSON")];
 
 /// How a comment or a string begins, and how it ends.
 type Marks = [(&'static str, &'static str)];

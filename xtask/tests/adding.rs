@@ -133,8 +133,12 @@ fn copy(from: &Path, to: &Path) {
 /// Gives the copy the compiled third-party crates. What is compiled of this tree is left out: it has
 /// the same names there, and cargo would take it for the copy's.
 fn share_compiled(root: &Path, to: &Path) {
-    let crates = fs::read_dir(root.join("crates")).unwrap();
-    let own = crates.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = |folder: &Path| {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let crates = root.join("crates");
+    let own = names(&crates).into_iter().flat_map(|wing| names(&crates.join(wing)));
     let own: Vec<String> = own.chain(["guide", "xtask"].map(str::to_owned)).collect();
     for folder in [".fingerprint", "build", "deps"] {
         let from = root.join("target/debug").join(folder);

@@ -1,8 +1,0 @@
-//! Builds the plugin that QEMU loads, to be embedded.
-
-#[path = "../trace-plugin/embed.rs"]
-mod embed;
-
-fn main() {
-    embed::build("profile-plugin", &["../mmu/src/tlb", "../trace/src/reference.rs"]);
-}
