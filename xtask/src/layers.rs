@@ -1,4 +1,5 @@
-//! Dependencies between the crates of the workspace point strictly downwards.
+//! Dependencies between the crates of the workspace point strictly downwards, and the architecture's
+//! page has each crate in its wing.
 
 use serde_json::Value;
 
@@ -26,6 +27,8 @@ const RANKS: &[&[&str]] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Crate {
     name: String,
+    /// The folder of `crates` in which it stands; `None` for what stands elsewhere.
+    wing: Option<String>,
     dependencies: Vec<String>,
 }
 
@@ -44,7 +47,9 @@ fn parse_package(package: &Value) -> Result<Crate, String> {
         .filter(|dependency| dependency["path"].is_string())
         .map(name)
         .collect::<Result<_, _>>()?;
-    Ok(Crate { name: name(package)?, dependencies })
+    let manifest = package["manifest_path"].as_str().unwrap_or_default();
+    let wing = manifest.rsplit('/').nth(2).filter(|_| manifest.contains("/crates/"));
+    Ok(Crate { name: name(package)?, wing: wing.map(str::to_owned), dependencies })
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>, String> {
@@ -76,6 +81,16 @@ pub(crate) fn findings(crates: &[Crate]) -> Vec<String> {
     findings
 }
 
+/// Crates without a row in the table of the architecture's page, or with one that names another wing.
+pub(crate) fn missing_rows(crates: &[Crate], page: &str) -> Vec<String> {
+    let rows = crates.iter().filter_map(|own| {
+        let row = format!("| {} | `{}` |", own.wing.as_ref()?, own.name);
+        let is_there = page.lines().any(|line| line.starts_with(&row));
+        (!is_there).then(|| format!("layers: ARCHITECTURE.md has no row that begins with {row:?}"))
+    });
+    rows.collect()
+}
+
 fn rank(name: &str) -> Option<usize> {
     RANKS.iter().position(|rank| rank.contains(&name))
 }
@@ -86,7 +101,7 @@ mod tests {
 
     fn one(name: &str, dependencies: &[&str]) -> Vec<Crate> {
         let dependencies = dependencies.iter().map(|name| (*name).to_owned()).collect();
-        vec![Crate { name: name.to_owned(), dependencies }]
+        vec![Crate { name: name.to_owned(), wing: None, dependencies }]
     }
 
     #[test]
@@ -120,6 +135,17 @@ mod tests {
             {"name": "rand", "kind": null},
             {"name": "workloads", "kind": "dev", "path": "/anywhere/crates/measure/workloads"}]}]}"#;
         assert_eq!(parse(metadata).unwrap(), one("stats", &["workloads"]));
+    }
+
+    #[test]
+    fn each_crate_has_a_row_in_its_wing() {
+        let metadata = r#"{"packages": [
+            {"name": "keep", "manifest_path": "/x/crates/base/keep/Cargo.toml", "dependencies": []},
+            {"name": "xtask", "manifest_path": "/x/xtask/Cargo.toml", "dependencies": []}]}"#;
+        let crates = parse(metadata).unwrap();
+        assert_eq!(missing_rows(&crates, "| base | `keep` | L1 | What stays. |\n"), [""; 0]);
+        let expected = r#"layers: ARCHITECTURE.md has no row that begins with "| base | `keep` |""#;
+        assert_eq!(missing_rows(&crates, "| machine | `keep` | L1 | What stays. |\n"), [expected]);
     }
 
     #[test]

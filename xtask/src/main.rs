@@ -81,7 +81,8 @@ fn main() -> ExitCode {
 
 fn layer_findings() -> Result<Vec<String>, String> {
     let crates = layers::parse(&metadata(&["--no-deps"])?)?;
-    Ok(layers::findings(&crates))
+    let rows = layers::missing_rows(&crates, &read("ARCHITECTURE.md")?);
+    Ok([layers::findings(&crates), rows].concat())
 }
 
 /// What `cargo metadata` prints.
