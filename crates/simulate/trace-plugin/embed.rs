@@ -6,18 +6,19 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder of what plugins share, this file too.
-const SHARED: &str = "../trace-plugin";
+/// The folder of what plugins share, this file too, from any crate.
+const SHARED: &str = "../../simulate/trace-plugin";
 
 /// Builds the plugin of this crate, as a file with the crate's name. It includes `others` by their
 /// paths.
 pub(crate) fn build(name: &str, others: &[&str]) {
     let plugin = PathBuf::from("..").join(name).join("src");
     let others = others.iter().map(AsRef::as_ref);
-    for folder in others.chain([SHARED.as_ref(), plugin.as_path()]) {
+    for folder in others.chain([Path::new(SHARED), &plugin]) {
+        assert!(folder.exists(), "no {}: cargo would run this at each build", folder.display());
         println!("cargo::rerun-if-changed={}", folder.display());
     }
     let name = name.replace('-', "_");

@@ -195,7 +195,7 @@ impl Progress {
         }
         let longest = match longest_ns {
             0 => String::new(),
-            ns => format!(", at most about {}{kind}", format_duration(ns)),
+            ns => format!(", planned for {}{kind}", format_duration(ns)),
         };
         self.show_sentence(&format!("{}{longest}", counted(self.segments.len(), "run")));
     }
@@ -297,7 +297,7 @@ impl Progress {
         }
     }
 
-    /// `[3/13] largewrite: measuring, 2 of 5 points, at most 6.16s left`; `None` if nothing runs.
+    /// `[3/13] largewrite: measuring, 2 of 5 points, about 6.16s left`; `None` if nothing runs.
     fn moving_line(&self) -> Option<String> {
         // The run that was started first is shown.
         let (index, active) = self.running.first_key_value()?;
@@ -316,7 +316,7 @@ impl Progress {
             false => match self.left().map(|left| left.as_nanos() as u64) {
                 None => String::new(),
                 Some(0) => ", longer than planned".to_owned(),
-                Some(left_ns) => format!(", at most {} left", format_duration(left_ns)),
+                Some(left_ns) => format!(", about {} left", format_duration(left_ns)),
             },
         };
         let done = match segment.points {
@@ -340,8 +340,8 @@ impl Progress {
         Some(self.planned.elapsed() / run * rest)
     }
 
-    /// The longest time that the rest may take, by the times of the plan; `None` if the plan has no
-    /// time for one of these runs, as for the user's own commands.
+    /// The time that the rest takes by the times of the plan, if nothing stalls; `None` if the plan
+    /// has no time for one of these runs, as for the user's own commands.
     fn left(&self) -> Option<Duration> {
         let rest = self.segments.iter().skip(self.done);
         let known_ns = rest.map(|segment| Some(segment.longest_ns).filter(|ns| *ns > 0));
@@ -390,11 +390,11 @@ mod tests {
             assert_eq!(moving_line(&[0], begun_before), place);
         }
         let planned = moving_line(&[minute_ns], now);
-        assert!(planned.starts_with(&format!("{place}, at most ")), "{planned}");
+        assert!(planned.starts_with(&format!("{place}, about ")), "{planned}");
         let late = Duration::from_nanos(minute_ns + 1);
         assert_eq!(moving_line(&[minute_ns], late), format!("{place}, longer than planned"));
         // The next run has time left, and one without a planned time may take any.
-        assert!(moving_line(&[minute_ns, minute_ns], late).contains("at most "));
+        assert!(moving_line(&[minute_ns, minute_ns], late).contains("about "));
         for longest_ns in [[0, minute_ns], [minute_ns, 0]] {
             assert!(moving_line(&longest_ns, now).ends_with("points"), "{longest_ns:?}");
         }

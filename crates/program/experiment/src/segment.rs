@@ -21,7 +21,7 @@ pub struct Segment {
     pub points: u32,
     /// What is counted: `points`, `commands` or `passes`.
     pub unit: &'static str,
-    /// Longest planned time in ns; 0 = simulated.
+    /// Longest planned time in ns, of a system that does not stall; 0 = simulated.
     pub longest_ns: u64,
 }
 
@@ -55,7 +55,8 @@ fn timed_commands(job: &CommandSpec) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// Longest planned time of a run, in ns. A session is estimated at 1.5 times its think times.
+/// Longest planned time of a run, in ns; one that stalls takes longer. A session is estimated at 1.5
+/// times its think times.
 pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
     let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
     let work_ns = match measure {
