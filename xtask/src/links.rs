@@ -1,13 +1,15 @@
-//! The links of the pages, and the table of contents of the guide.
+//! The links of the pages, the files of crates that they name, and the table of contents of the guide.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pulldown_cmark::{BrokenLink, Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::tree::{self, SourceFile};
 
 /// The table of contents of the guide.
 const SUMMARY: &str = "docs/SUMMARY.md";
+/// The folder of the crates.
+const CRATES: &str = "crates/";
 
 /// What is wrong with links, one line each. `exists` is whether a path from the root of the
 /// repository is a file or folder of it.
@@ -27,6 +29,11 @@ pub(crate) fn findings(files: &[SourceFile], exists: &dyn Fn(&str) -> bool) -> V
         let undefined =
             |(line, label): &(usize, String)| format!("{path}:{line}: [{label}] is not defined");
         findings.extend(page.undefined.iter().map(undefined));
+        let is_missing = |(_, place): &&(usize, String)| {
+            !exists(place.trim_end_matches('/')) && !page.written.contains(place)
+        };
+        let missing = page.places.iter().filter(is_missing);
+        findings.extend(missing.map(|(line, place)| format!("{path}:{line}: there is no {place}")));
     }
     findings.extend(contents_findings(&pages));
     findings
@@ -100,6 +107,10 @@ struct Page {
     undefined: Vec<(usize, String)>,
     /// Names of headings, as in `page.md#name`.
     anchors: BTreeSet<String>,
+    /// Lines of paths in crates, as code, and these paths.
+    places: Vec<(usize, String)>,
+    /// Files in crates that the reader writes: the blocks of code with their names.
+    written: BTreeSet<String>,
 }
 
 /// A link or an image.
@@ -123,7 +134,16 @@ impl Page {
             Parser::new_with_broken_link_callback(text, Options::ENABLE_TABLES, Some(&mut missing));
         let mut heading: Option<String> = None;
         for (event, range) in parser.into_offset_iter() {
+            if let Event::Code(code) = &event
+                && code.starts_with(CRATES)
+            {
+                page.places.push((line(range.start), code.to_string()));
+            }
             match event {
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                    let names = info.split_whitespace().filter(|word| word.starts_with(CRATES));
+                    page.written.extend(names.map(str::to_owned));
+                }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                     page.links.push(Link { line: line(range.start), target: dest_url.to_string() });
                 }
@@ -220,6 +240,14 @@ mod tests {
     fn a_link_out_of_the_repository_is_found() {
         let expected = ["docs/a.md:1: ../../x leads out of the repository"];
         assert_eq!(found(&[("docs/a.md", "[a](../../x)\n")]), expected);
+    }
+
+    #[test]
+    fn a_file_of_a_crate_that_is_not_there_is_found() {
+        let page = "`crates/w/a/src/lib.rs` `crates/w/a/` `crates/w/b.rs`\n\n\
+                    ```rust crates/w/a/src/new.rs\n```\n\nNow `crates/w/a/src/new.rs` is there.\n";
+        let files = [("docs/a.md", page), ("crates/w/a/src/lib.rs", ""), ("crates/w/a", "")];
+        assert_eq!(found(&files), ["docs/a.md:1: there is no crates/w/b.rs"]);
     }
 
     #[test]
