@@ -37,10 +37,11 @@ pub(crate) fn parse(metadata: &str) -> Result<Vec<Crate>, String> {
     let metadata: Value =
         serde_json::from_str(metadata).map_err(|error| format!("cargo metadata: {error}"))?;
     let packages = list(&metadata, "packages")?;
-    packages.iter().map(parse_package).collect()
+    let root = metadata["workspace_root"].as_str().unwrap_or_default();
+    packages.iter().map(|package| parse_package(root, package)).collect()
 }
 
-fn parse_package(package: &Value) -> Result<Crate, String> {
+fn parse_package(root: &str, package: &Value) -> Result<Crate, String> {
     // Only a dependency inside the workspace has a path.
     let dependencies = list(package, "dependencies")?
         .iter()
@@ -48,8 +49,9 @@ fn parse_package(package: &Value) -> Result<Crate, String> {
         .map(name)
         .collect::<Result<_, _>>()?;
     let manifest = package["manifest_path"].as_str().unwrap_or_default();
-    let wing = manifest.rsplit('/').nth(2).filter(|_| manifest.contains("/crates/"));
-    Ok(Crate { name: name(package)?, wing: wing.map(str::to_owned), dependencies })
+    let below = manifest.strip_prefix(root).and_then(|path| path.strip_prefix("/crates/"));
+    let wing = below.and_then(|path| path.split('/').next()).map(str::to_owned);
+    Ok(Crate { name: name(package)?, wing, dependencies })
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>, String> {
@@ -139,9 +141,9 @@ mod tests {
 
     #[test]
     fn each_crate_has_a_row_in_its_wing() {
-        let metadata = r#"{"packages": [
-            {"name": "keep", "manifest_path": "/x/crates/base/keep/Cargo.toml", "dependencies": []},
-            {"name": "xtask", "manifest_path": "/x/xtask/Cargo.toml", "dependencies": []}]}"#;
+        let metadata = r#"{"workspace_root": "/crates/x", "packages": [
+            {"name": "keep", "manifest_path": "/crates/x/crates/base/keep/Cargo.toml", "dependencies": []},
+            {"name": "xtask", "manifest_path": "/crates/x/xtask/Cargo.toml", "dependencies": []}]}"#;
         let crates = parse(metadata).unwrap();
         assert_eq!(missing_rows(&crates, "| base | `keep` | L1 | What stays. |\n"), [""; 0]);
         let expected = r#"layers: ARCHITECTURE.md has no row that begins with "| base | `keep` |""#;
